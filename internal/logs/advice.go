@@ -7,6 +7,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs/advise"
+	"cudacompat/internal/logs/logtext"
 )
 
 // adviser replaces the steps of a cause if it knows better ones for the program, the system or the package.
@@ -87,8 +88,8 @@ func (j *judging) evidence(d *Diagnosis) advise.Evidence {
 }
 
 func (j *judging) anyLine(matches func(string) bool) bool {
-	return slices.ContainsFunc(j.kept, func(lines []logLine) bool {
-		return slices.ContainsFunc(lines, func(l logLine) bool { return matches(l.text) })
+	return slices.ContainsFunc(j.kept, func(lines []logtext.Line) bool {
+		return slices.ContainsFunc(lines, func(l logtext.Line) bool { return matches(l.Text) })
 	})
 }
 
@@ -98,11 +99,11 @@ func (j *judging) mentions(words ...string) bool {
 		j.lower = []string{}
 		for _, lines := range j.kept {
 			for _, l := range lines {
-				j.lower = append(j.lower, strings.ToLower(l.text))
+				j.lower = append(j.lower, strings.ToLower(l.Text))
 			}
 		}
 	}
-	return slices.ContainsFunc(j.lower, func(line string) bool { return containsAny(line, words) })
+	return slices.ContainsFunc(j.lower, func(line string) bool { return logtext.ContainsAny(line, words) })
 }
 
 // installed matches a package in a pasted list: pip list, pip freeze, collect_env.
@@ -113,7 +114,7 @@ func (j *judging) packages() map[string]string {
 	all := map[string]string{}
 	for _, lines := range j.kept {
 		for _, l := range lines {
-			if m := installed.FindStringSubmatch(l.text); m != nil {
+			if m := installed.FindStringSubmatch(l.Text); m != nil {
 				all[advise.Normal(m[1])] = m[2]
 			}
 		}
@@ -138,7 +139,7 @@ func (j *judging) facts() map[string]string {
 	for _, f := range factWords {
 		for _, lines := range j.kept {
 			for _, l := range lines {
-				if m := f.said.FindStringSubmatch(l.text); m != nil && all[f.name] == "" {
+				if m := f.said.FindStringSubmatch(l.Text); m != nil && all[f.name] == "" {
 					all[f.name] = m[1]
 				}
 			}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/logtext"
 )
 
 // outermost matches the first call of a script; unreadable matches a script that Python could not parse.
@@ -19,7 +20,7 @@ var (
 // lastRun returns the line number where a log's last run of the program begins, or 0 if there is one run. A new run has
 // tracebacks that begin at another line of the same script, or Python can no longer parse the script: somebody edited
 // it.
-func lastRun(lines []logLine) (from int, edited bool) {
+func lastRun(lines []logtext.Line) (from int, edited bool) {
 	at := map[string]string{}
 	for i := range lines {
 		script, line := startsIn(lines, i)
@@ -36,10 +37,10 @@ func lastRun(lines []logLine) (from int, edited bool) {
 
 // lastJob returns the line number where another job begins in the same file, or 0. A job begins if the line with which
 // Slurm cancels one is followed by a script's usual first output: the date, or nvidia-smi's table.
-func lastJob(lines []logLine) (from int) {
+func lastJob(lines []logtext.Line) (from int) {
 	for i, l := range lines[:max(0, len(lines)-1)] {
-		if strings.Contains(l.text, "CANCELLED AT") && jobCancelled.MatchString(l.text) && beginsJob.MatchString(lines[i+1].text) {
-			from = lines[i+1].number
+		if strings.Contains(l.Text, "CANCELLED AT") && jobCancelled.MatchString(l.Text) && beginsJob.MatchString(lines[i+1].Text) {
+			from = lines[i+1].Number
 		}
 	}
 	return from
@@ -53,17 +54,17 @@ var (
 
 // lastBuild returns the line number where the last of several builds begins, or 0 if make ran once. Each build has a
 // compiler error. The top-level make reports its failure once, unless other jobs of it still run.
-func lastBuild(lines []logLine) (from int) {
+func lastBuild(lines []logtext.Line) (from int) {
 	ended, refused := 0, false
 	for _, l := range lines {
-		switch text := l.text; {
+		switch text := l.Text; {
 		case strings.Contains(text, "*** Waiting for unfinished jobs"), strings.Contains(text, "not remade because of errors"):
 			ended = 0
 		case makeFailed.MatchString(text):
 			if ended > 0 && refused {
 				from = ended + 1
 			}
-			ended, refused = l.number, false
+			ended, refused = l.Number, false
 		case compilerFailed.MatchString(text):
 			refused = true
 		}
@@ -82,30 +83,30 @@ var (
 const afterRun = 4
 
 // afterError returns the first line number after the last exception at which another run may have written.
-func afterError(lines []logLine) int {
+func afterError(lines []logtext.Line) int {
 	for i := len(lines) - 1; i >= 0; i-- {
-		if text := lines[i].text; errs.MatchString(text) && !strings.Contains(text, "Warning") {
+		if text := lines[i].Text; errs.MatchString(text) && !strings.Contains(text, "Warning") {
 			if len(lines)-i <= afterRun {
 				break
 			}
-			return lines[i].number + 1
+			return lines[i].Number + 1
 		}
 	}
-	return lines[len(lines)-1].number + 1
+	return lines[len(lines)-1].Number + 1
 }
 
 // cannotRead marks a line of a script that Python cannot parse.
 const cannotRead = " unreadable"
 
 // startsIn returns the script and line with which a traceback begins, or the line that Python cannot parse.
-func startsIn(lines []logLine, i int) (script, line string) {
-	text := lines[i].text
+func startsIn(lines []logtext.Line, i int) (script, line string) {
+	text := lines[i].Text
 	if !strings.Contains(text, "File \"") {
 		return "", ""
 	}
 	if m := unreadable.FindStringSubmatch(text); m != nil {
 		for _, next := range lines[i+1 : min(len(lines), i+8)] {
-			if notPython.MatchString(next.text) {
+			if notPython.MatchString(next.Text) {
 				return m[1], m[2] + cannotRead
 			}
 		}
@@ -115,23 +116,23 @@ func startsIn(lines []logLine, i int) (script, line string) {
 	if m == nil || !heads(lines[:i]) || distributionDirectory.MatchString(m[1]) || pythonsOwn.MatchString(m[1]) {
 		return "", ""
 	}
-	if _, end := traceback(lines[i:], lines[i].from); end < 0 || follows.MatchString(lines[i+end].text) {
+	if _, end := traceback(lines[i:], lines[i].From); end < 0 || follows.MatchString(lines[i+end].Text) {
 		return "", ""
 	}
 	return m[1], m[2]
 }
 
 // heads reports whether the lines end with the first line of a traceback that no other exception caused.
-func heads(above []logLine) bool {
+func heads(above []logtext.Line) bool {
 	i := len(above) - 1
-	for i >= 0 && outermost.MatchString(above[i].text) {
+	for i >= 0 && outermost.MatchString(above[i].Text) {
 		i-- // of another rank
 	}
-	if i < 0 || !strings.Contains(above[i].text, head) {
+	if i < 0 || !strings.Contains(above[i].Text, head) {
 		return false
 	}
 	for _, l := range above[max(0, i-3):i] {
-		if strings.Contains(l.text, "above exception") {
+		if strings.Contains(l.Text, "above exception") {
 			return false
 		}
 	}

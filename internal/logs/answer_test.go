@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"cudacompat/internal/redact"
-	"unicode/utf8"
 )
 
 // TestAnswersAreShort checks every row's own line, and real logs: the fault is one sentence of at most 120 characters,

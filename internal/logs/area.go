@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/logtext"
 	"cudacompat/internal/tables"
 )
 
@@ -50,23 +51,23 @@ var toldPlainly = []string{"too-hot", "device-gone", "service", "off-the-bus", "
 
 // complaint returns the record of a sentence that no other grammar reads and that says that something did not work. It
 // leads to a verdict only if the program itself says that it failed.
-func complaint(l logLine) *record {
-	if len(l.text) > maxComplaint || complaintOfOthers.MatchString(l.text) || !complains.MatchString(l.text) {
+func complaint(l logtext.Line) *record {
+	if len(l.Text) > maxComplaint || complaintOfOthers.MatchString(l.Text) || !complains.MatchString(l.Text) {
 		return nil
 	}
-	if hypothetical.MatchString(l.text) {
+	if logtext.Hypothetical.MatchString(l.Text) {
 		return nil
 	}
-	if !aloud.MatchString(l.text) && !toldAloud(l.text) {
+	if !aloud.MatchString(l.Text) && !toldAloud(l.Text) {
 		return nil
 	}
-	return &record{kind: "complaint", slots: map[string]string{"sentence": message(l.text)}, line: l.number,
-		text: l.text, notice: informs(l.text)}
+	return &record{kind: "complaint", slots: map[string]string{"sentence": logtext.TrimLoggerPrefix(l.Text)}, line: l.Number,
+		text: l.Text, notice: logtext.IsNotice(l.Text)}
 }
 
 // toldAloud reports whether a line describes an error although it does not call itself one.
 func toldAloud(text string) bool {
-	loud := begins.MatchString(message(text)) && aboutGPU.MatchString(text)
+	loud := begins.MatchString(logtext.TrimLoggerPrefix(text)) && aboutGPU.MatchString(text)
 	if !loud && !slices.ContainsFunc(areas, func(a area) bool { return a.plain() && a.words.MatchString(text) }) {
 		return false // most lines: the other areas need not be looked through
 	}
@@ -130,5 +131,5 @@ func weighComplaint(r *record, _ *tables.Tables) string {
 
 // complainsAloud reports whether a line itself says that it failed, or belongs to an area that needs no such words.
 func (r *record) complainsAloud(about string) bool {
-	return aloud.MatchString(r.text) || begins.MatchString(message(r.text)) || slices.Contains(toldPlainly, about)
+	return aloud.MatchString(r.text) || begins.MatchString(logtext.TrimLoggerPrefix(r.text)) || slices.Contains(toldPlainly, about)
 }

@@ -1,8 +1,6 @@
 package logs
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"cudacompat/internal/logs/logtext"
 	"cudacompat/internal/redact"
 )
 
@@ -87,7 +86,7 @@ func (r *repeated) Read(p []byte) (int, error) {
 // TestTimeUp checks that what was read before the timeout is judged, and that the diagnosis says that there was more.
 func TestTimeUp(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	late := io.MultiReader(strings.NewReader(failure+"\n"+strings.Repeat("x\n", chunk)), readerFunc(func([]byte) (int,
+	late := io.MultiReader(strings.NewReader(failure+"\n"+strings.Repeat("x\n", logtext.ChunkSize)), readerFunc(func([]byte) (int,
 		error) {
 		cancel(errors.New("the time was up"))
 		return 0, context.Cause(ctx)
@@ -135,26 +134,6 @@ func TestPartOfAHealthyLog(t *testing.T) {
 	if d, err := Read(context.Background(), table(t), []Source{{Name: "log",
 		Reader: cut}}); err == nil || d.Blame != Unknown {
 		t.Errorf("cut: %s (%v)", d.Blame, err)
-	}
-}
-
-// TestUnpackedIsBounded checks that a compressed log is read only up to a limit.
-func TestUnpackedIsBounded(t *testing.T) {
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	if _, err := w.Write(make([]byte, 1<<20)); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	r, err := gzip.NewReader(&b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, err := io.Copy(io.Discard, &boundedReader{r, 1 << 16})
-	if n != 1<<16 || !errors.Is(err, errUnpacked) {
-		t.Errorf("%d bytes (%v)", n, err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/logtext"
 )
 
 // span is a range of lines by number: the first, and the one after the last. It may be empty or have no end.
@@ -18,15 +19,15 @@ var (
 )
 
 // build returns the part of a log in which pip builds a package, if the log ends with pip's line that it succeeded.
-func (s *scanner) build(lines []logLine) span {
+func (s *scanner) build(lines []logtext.Line) span {
 	ends := bytes.Split(bytes.TrimRight(s.last.text, "\r\n"), []byte{'\n'})
 	for _, line := range ends[max(0, len(ends)-closingLines):] {
-		if !buildSucceeded.MatchString(clean(line)) {
+		if !buildSucceeded.MatchString(logtext.Clean(line)) {
 			continue
 		}
 		for _, l := range lines {
-			if builds.MatchString(l.text) {
-				return span{l.number, s.lines + 1}
+			if builds.MatchString(l.Text) {
+				return span{l.Number, s.lines + 1}
 			}
 		}
 	}

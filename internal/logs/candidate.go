@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/logtext"
 )
 
 // The commands whose output decides between candidates. Explain accepts that output together with the log.
@@ -100,10 +101,10 @@ func guesses(records []record) []Candidate {
 const maxCandidates = 3
 
 // hintsIn returns the clues that lines hold, in the order of the table.
-func hintsIn(lines []logLine) []clue {
+func hintsIn(lines []logtext.Line) []clue {
 	var all []clue
 	for _, c := range clues {
-		if slices.ContainsFunc(lines, func(l logLine) bool { return c.words.MatchString(l.text) }) {
+		if slices.ContainsFunc(lines, func(l logtext.Line) bool { return c.words.MatchString(l.Text) }) {
 			all = append(all, c)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"cudacompat/internal/logs/logtext"
 )
 
 // logCase is a log from a public thread with a known cause.
@@ -79,8 +81,8 @@ func scanned(t testing.TB, log string) readLog {
 
 // judged returns the diagnosis with the whole table.
 func (l readLog) judged() Diagnosis {
-	j := judging{events: [][]event{slices.Clone(l.events)}, records: l.scanner.frightening(l.own()), kept: [][]logLine{l.scanner.kept.lines()},
-		ends: []closing{l.scanner.closing()}, sources: []Source{{Name: "log"}}, unread: []string{}, windows: l.scanner.kept.wroteOnWindows()}
+	j := judging{events: [][]event{slices.Clone(l.events)}, records: l.scanner.frightening(l.own()), kept: [][]logtext.Line{l.scanner.kept.Lines()},
+		ends: []closing{l.scanner.closing()}, sources: []Source{{Name: "log"}}, unread: []string{}, windows: l.scanner.kept.IsFromWindows()}
 	return j.conclude()
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/logtext"
 	"cudacompat/internal/redact"
 )
 
@@ -52,7 +53,7 @@ var asks = lazyregexp.New(`(?i)\bSIG(?:TERM|INT) received\.|\breceived (?:signal
 // askedToEnd returns the first of a log's last lines in which its server says that it was asked to end.
 func askedToEnd(lines [][]byte, last int) closing {
 	for i := max(0, len(lines)-lastSaid); i < len(lines); i++ {
-		if text := clean(lines[i]); asks.MatchString(text) {
+		if text := logtext.Clean(lines[i]); asks.MatchString(text) {
 			return closing{number: last - (len(lines) - 1 - i), text: text, asked: true}
 		}
 	}
@@ -93,8 +94,8 @@ var expectedFailure = lazyregexp.New(`\b\d+ xfailed\b`)
 // words.
 func speaksIll(text string) bool {
 	text = expectedFailure.ReplaceAllString(text, "")
-	return terminationFrames.MatchString(text) || unwell.MatchString(text) || journal.MatchString(text) ||
-		fails.MatchString(text) && !informs(trimCollectorPrefix(text)) && !orderly.MatchString(text)
+	return terminationFrames.MatchString(text) || unwell.MatchString(text) || logtext.Journal.MatchString(text) ||
+		fails.MatchString(text) && !logtext.IsNotice(logtext.TrimCollectorPrefix(text)) && !orderly.MatchString(text)
 }
 
 // closing returns the line in which the log says that it ended well, and the start of the server before it.
@@ -104,15 +105,15 @@ func (s *scanner) closing() closing {
 	if c.number == 0 {
 		asked = askedToEnd(s.last.lines(s.lines))
 	}
-	lines := s.kept.lines()
+	lines := s.kept.Lines()
 	for i := len(lines) - 1; i >= 0 && (c.start == 0 || !c.serves); i-- {
-		text := lines[i].text
-		if !containsAny(text, upWords) || !serves.MatchString(text) || fails.MatchString(text) {
+		text := lines[i].Text
+		if !logtext.ContainsAny(text, upWords) || !serves.MatchString(text) || fails.MatchString(text) {
 			continue
 		}
 		c.serves = true
-		if c.start == 0 && lines[i].number < c.number && strings.Contains(text, "tartup complete") {
-			c.start = lines[i].number
+		if c.start == 0 && lines[i].Number < c.number && strings.Contains(text, "tartup complete") {
+			c.start = lines[i].Number
 		}
 	}
 	if asked.number > 0 && (c.serves || request.Match(s.last.text)) {
@@ -138,10 +139,10 @@ func (e *finish) endsWell(breaks int) closing {
 	var done, latest closing
 	looked, work := 0, 0
 	for i := len(lines) - 1; i >= 0 && looked < aroundClosing; i-- {
-		text := clean(lines[i][bytes.LastIndexByte(bytes.TrimRight(lines[i], "\r"), '\r')+1:])
+		text := logtext.Clean(lines[i][bytes.LastIndexByte(bytes.TrimRight(lines[i], "\r"), '\r')+1:])
 		at := closing{number: last - (len(lines) - 1 - i), text: text}
 		switch looked++; {
-		case strings.TrimSpace(message(trimCollectorPrefix(text))) == "" || clearing.MatchString(text):
+		case strings.TrimSpace(logtext.TrimLoggerPrefix(logtext.TrimCollectorPrefix(text))) == "" || clearing.MatchString(text):
 			looked-- // says nothing of the program
 		case speaksIll(text):
 			return closing{}
@@ -189,9 +190,9 @@ func (d *Diagnosis) endWell(ends []closing, records []record, sources []Source) 
 		d.Because = "The log ends with its work done, which the errors before did not keep from it."
 	}
 	for i, e := range ends {
-		l := Line{Number: e.number, Text: aroundMatch(redact.Redact(e.text), 0), Why: "The program says here that its work is done."}
+		l := Line{Number: e.number, Text: logtext.CutAround(redact.Redact(e.text), 0), Why: "The program says here that its work is done."}
 		if len(sources) > 1 {
-			l.File = clean([]byte(sources[i].Name))
+			l.File = logtext.Clean([]byte(sources[i].Name))
 		}
 		if e.atWork {
 			d.Because = "The log ends with the program at work, and no line of it is a known error."

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/logtext"
 	"cudacompat/internal/tables"
 )
 
@@ -38,7 +39,7 @@ func weighMemory(r *record, _ *tables.Tables) string {
 		return "memory"
 	case r.slot("want") != "":
 		return "memory-want"
-	case r.frames != nil || raisedLine.MatchString(message(r.text)):
+	case r.frames != nil || raisedLine.MatchString(logtext.TrimLoggerPrefix(r.text)):
 		return "memory"
 	}
 	return "memory-unsaid" // a compiled program's: another process may hold it

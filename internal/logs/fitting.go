@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/logtext"
 	"cudacompat/matrix/pin"
 )
 
@@ -16,7 +17,7 @@ var onLinux = []string{"/home/", "/usr/", "/opt/", "/root/", "/mnt/", "/data/", 
 
 // fit moves steps for a program or system that the log does not show behind the others, and removes those for Windows
 // from a Linux log.
-func (d *Diagnosis) fit(logs [][]logLine, windows bool) {
+func (d *Diagnosis) fit(logs [][]logtext.Line, windows bool) {
 	var own, others []string
 	for _, step := range d.Do {
 		m := forWhom.FindStringSubmatch(step)
@@ -33,10 +34,10 @@ func (d *Diagnosis) fit(logs [][]logLine, windows bool) {
 }
 
 // mentions reports whether a line of the logs contains a name, in any case.
-func mentions(logs [][]logLine, name string) bool {
+func mentions(logs [][]logtext.Line, name string) bool {
 	name = strings.ToLower(name)
-	return slices.ContainsFunc(logs, func(lines []logLine) bool {
-		return slices.ContainsFunc(lines, func(l logLine) bool { return strings.Contains(strings.ToLower(l.text), name) })
+	return slices.ContainsFunc(logs, func(lines []logtext.Line) bool {
+		return slices.ContainsFunc(lines, func(l logtext.Line) bool { return strings.Contains(strings.ToLower(l.Text), name) })
 	})
 }
 

@@ -5,18 +5,20 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"cudacompat/internal/logs/logtext"
 )
 
 // parser is one way to turn a line, with those after it, into records.
 type parser struct {
 	kind string
-	read func(l logLine, next []logLine) []record
+	read func(l logtext.Line, next []logtext.Line) []record
 }
 
 // parsers returns all parsers that recordsOfLine calls, each separately.
 func parsers() []parser {
-	one := func(read func(logLine) *record) func(logLine, []logLine) []record {
-		return func(l logLine, _ []logLine) []record {
+	one := func(read func(logtext.Line) *record) func(logtext.Line, []logtext.Line) []record {
+		return func(l logtext.Line, _ []logtext.Line) []record {
 			if r := read(l); r != nil {
 				return []record{*r}
 			}
@@ -25,19 +27,19 @@ func parsers() []parser {
 	}
 	all := []parser{{"exception", one(exception)}, {"complaint", one(complaint)}, {"pair", together},
 		{"exception over several lines", recordsOfLine},
-		{"status in words", func(l logLine, _ []logLine) []record { return statusesInWords(l) }}}
+		{"status in words", func(l logtext.Line, _ []logtext.Line) []record { return statusesInWords(l) }}}
 	for i := range grammars {
 		g := &grammars[i]
-		all = append(all, parser{g.kind, func(l logLine, _ []logLine) []record { return g.read(l) }})
+		all = append(all, parser{g.kind, func(l logtext.Line, _ []logtext.Line) []record { return g.read(l) }})
 	}
 	return all
 }
 
 // linesOf splits a text into numbered lines without control characters and without the prefixes of log collectors.
-func linesOf(text string) []logLine {
-	var lines []logLine
+func linesOf(text string) []logtext.Line {
+	var lines []logtext.Line
 	for i, line := range strings.Split(text, "\n") {
-		lines = append(lines, logLine{number: i + 1, text: trimCollectorPrefix(clean([]byte(line)))})
+		lines = append(lines, logtext.Line{Number: i + 1, Text: logtext.TrimCollectorPrefix(logtext.Clean([]byte(line)))})
 	}
 	return lines
 }
@@ -65,16 +67,16 @@ func seeds(tb testing.TB) map[int]string {
 	return all
 }
 
-func addSeeds(all map[int]string, lines []logLine) {
+func addSeeds(all map[int]string, lines []logtext.Line) {
 	for p, parser := range parsers() {
-		at := slices.IndexFunc(lines, func(l logLine) bool {
-			return all[p] == "" && len(parser.read(l, lines[l.number:])) > 0
+		at := slices.IndexFunc(lines, func(l logtext.Line) bool {
+			return all[p] == "" && len(parser.read(l, lines[l.Number:])) > 0
 		})
 		if at < 0 {
 			continue
 		}
 		for _, l := range lines[at:min(at+4, len(lines))] {
-			all[p] += l.text + "\n"
+			all[p] += l.Text + "\n"
 		}
 	}
 }

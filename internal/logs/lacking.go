@@ -85,7 +85,7 @@ func (j *judging) operatorsOfCPU(d *Diagnosis) ([]string, string) {
 		return nil, ""
 	}
 	for _, l := range slices.Concat(j.kept...) {
-		if m := ofCPUBuild.FindStringSubmatch(l.text); m != nil {
+		if m := ofCPUBuild.FindStringSubmatch(l.Text); m != nil {
 			return []string{"install the builds for CUDA: torch, and " + cmp.Or(m[1], "the package whose operators are missing") +
 				"; the installed ones are for the CPU (+cpu), which have no such operators: `cudacompat pins` names those that fit the driver",
 				"on a machine without a GPU, take a model or a quantization that runs on the CPU"}, ""

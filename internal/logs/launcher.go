@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/logtext"
 	"cudacompat/internal/tables"
 )
 
@@ -38,25 +39,25 @@ const elasticReach = 7
 
 // firstRank returns the record of the process that a launcher says ended first, or nil. If the log has several runs, it
 // is that of the last run.
-func firstRank(lines []logLine) *record {
+func firstRank(lines []logtext.Line) *record {
 	var first *record
 	for i, l := range lines {
-		if elasticRoot.MatchString(l.text) {
-			r := record{kind: "first-rank", slots: map[string]string{}, line: l.number, text: l.text}
+		if elasticRoot.MatchString(l.Text) {
+			r := record{kind: "first-rank", slots: map[string]string{}, line: l.Number, text: l.Text}
 			for _, below := range lines[i+1 : min(len(lines), i+1+elasticReach)] {
-				m := elasticSays.FindStringSubmatch(below.text)
+				m := elasticSays.FindStringSubmatch(below.Text)
 				if m == nil {
 					continue
 				}
 				if r.slots[m[1]] = m[2]; m[1] == "exitcode" {
-					r.line, r.text = below.number, below.text
+					r.line, r.text = below.Number, below.Text
 				}
 			}
 			r.slots["code"] = r.slots["exitcode"]
 			first = &r
 			continue
 		}
-		if first != nil && first.line+afterSummary > l.number {
+		if first != nil && first.line+afterSummary > l.Number {
 			continue // the first that a launcher names is the first
 		}
 		if r := launcherSummary(l); r != nil {
@@ -80,13 +81,13 @@ func saidFirst(records []record) *record {
 const afterSummary = 30
 
 // launcherSummary returns the record of a launcher's single line.
-func launcherSummary(l logLine) *record {
+func launcherSummary(l logtext.Line) *record {
 	for _, s := range summaries {
-		m := s.FindStringSubmatch(l.text)
+		m := s.FindStringSubmatch(l.Text)
 		if m == nil {
 			continue
 		}
-		r := record{kind: "first-rank", slots: map[string]string{}, line: l.number, text: l.text}
+		r := record{kind: "first-rank", slots: map[string]string{}, line: l.Number, text: l.Text}
 		for i, name := range s.SubexpNames() {
 			if name != "" {
 				r.slots[name] = m[i]

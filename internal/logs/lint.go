@@ -7,6 +7,8 @@ import (
 	"regexp/syntax"
 	"slices"
 	"strings"
+
+	"cudacompat/internal/logs/logtext"
 )
 
 // maxSteps limits the steps of an answer. The reader has a machine that does not work.
@@ -79,7 +81,7 @@ func (s *Signature) lintPattern() error {
 	if !mustContain(s.Pattern, s.Literal) {
 		return fmt.Errorf("not every match of %q holds one of the literals %q", s.Pattern, s.Literal)
 	}
-	text := clean([]byte(s.Positive))
+	text := logtext.Clean([]byte(s.Positive))
 	if !slices.ContainsFunc(s.Literal, func(lit string) bool { return strings.Contains(s.Positive, lit) }) ||
 		s.match(text) == nil {
 		return fmt.Errorf("does not match its own positive line %q", s.Positive)

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/logtext"
 	"cudacompat/internal/tables"
 )
 
@@ -12,8 +13,8 @@ import (
 //	ncclInternalError: Internal check failed.
 //	Last error:
 //	NET/OFI Unable to insert remote address into address vector for device 1. RC: 0
-func lastError(l logLine, next []logLine) []record {
-	said, found := strings.CutPrefix(message(l.text), "Last error:")
+func lastError(l logtext.Line, next []logtext.Line) []record {
+	said, found := strings.CutPrefix(logtext.TrimLoggerPrefix(l.Text), "Last error:")
 	if !found {
 		return nil
 	}
@@ -22,12 +23,12 @@ func lastError(l logLine, next []logLine) []record {
 		if len(next) == 0 {
 			return nil
 		}
-		at, said = next[0], strings.TrimSpace(message(next[0].text))
+		at, said = next[0], strings.TrimSpace(logtext.TrimLoggerPrefix(next[0].Text))
 	}
-	if said == "" || strings.Contains(at.text, "Traceback") {
+	if said == "" || strings.Contains(at.Text, "Traceback") {
 		return nil
 	}
-	return []record{{kind: "nccl-said", slots: map[string]string{"said": said}, line: at.number, text: at.text}}
+	return []record{{kind: "nccl-said", slots: map[string]string{"said": said}, line: at.Number, text: at.Text}}
 }
 
 // NCCL's words about EFA traffic that does not arrive, about its plugin, and about a partner that is gone.

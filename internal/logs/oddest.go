@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/logtext"
 )
 
 // commonText lists the words that occur in at least four of the 288 healthy logs of testdata/firstsight, one per line,
@@ -30,12 +31,12 @@ func (j *judging) oddest() (r record, found bool) {
 	best := 0
 	for source, lines := range j.kept {
 		for _, l := range lines {
-			if l.listed || len(l.text) > maxComplaint || !l.speaksOfFailing() || hypothetical.MatchString(l.text) || stackFrame.MatchString(l.text) {
+			if l.Listed || len(l.Text) > maxComplaint || !speaksOfFailing(l) || logtext.Hypothetical.MatchString(l.Text) || logtext.StackFrame.MatchString(l.Text) {
 				continue
 			}
-			if odd := oddWords(l.text); odd >= best && odd > 0 {
+			if odd := oddWords(l.Text); odd >= best && odd > 0 {
 				best, found = odd, true
-				r = record{kind: "oddest", slots: map[string]string{}, line: l.number, source: source, text: l.text}
+				r = record{kind: "oddest", slots: map[string]string{}, line: l.Number, source: source, text: l.Text}
 			}
 		}
 	}
@@ -43,12 +44,12 @@ func (j *judging) oddest() (r record, found bool) {
 }
 
 // speaksOfFailing reports whether a line itself says that something failed and does not only quote that.
-func (l logLine) speaksOfFailing() bool {
-	if !containsAny(l.text, failMarks) {
+func speaksOfFailing(l logtext.Line) bool {
+	if !logtext.ContainsAny(l.Text, failMarks) {
 		return false // most lines: the expression costs more
 	}
-	at := ofFailing.FindStringSubmatchIndex(l.text)
-	return at != nil && speaks(l.text, at[0]) && !informs(l.text)
+	at := ofFailing.FindStringSubmatchIndex(l.Text)
+	return at != nil && logtext.StatesAt(l.Text, at[0]) && !logtext.IsNotice(l.Text)
 }
 
 // oddWords counts the words of a line that are not common in healthy logs.

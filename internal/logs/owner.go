@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/logtext"
 	"cudacompat/internal/redact"
 )
 
@@ -212,13 +213,13 @@ var ofRelease = lazyregexp.New(`(?:^|[^\w.-])([A-Za-z][\w-]*?)(?:[_-]python)?(?:
 const maxProjects = 8
 
 // releaseIn returns the release of a project in a log, or "" if the log gives none or two.
-func releaseIn(lines []logLine, project string) string {
+func releaseIn(lines []logtext.Line, project string) string {
 	release := ""
 	for _, l := range lines {
-		if !strings.Contains(strings.ToLower(l.text), strings.ToLower(project)) {
+		if !strings.Contains(strings.ToLower(l.Text), strings.ToLower(project)) {
 			continue
 		}
-		for _, m := range ofRelease.FindAllStringSubmatch(l.text, -1) {
+		for _, m := range ofRelease.FindAllStringSubmatch(l.Text, -1) {
 			if !strings.EqualFold(m[1], project) {
 				continue
 			}

@@ -8,30 +8,31 @@ import (
 	"time"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/logtext"
 	"cudacompat/internal/tables"
 )
 
 // record is one statement of a log, read by a grammar and not by a previously seen text: its kind, its slots, and its
 // place.
 type record struct {
-	kind    string
-	slots   map[string]string
-	frames  []frame // of a traceback, the outermost first
-	wraps   bool    // its exception only passes on the one above it
-	from    string  // the process that wrote it, where a launcher says
-	line    int
-	source  int
-	text    string
-	notice  bool // its line says itself that it only informs or warns
-	calm    int  // lines after it that are near no mark of trouble
-	ofMany  bool // it stands in a journal of many programs
-	caught  bool // another exception was raised while it was handled
-	wentOn  int  // the line of its log from which on only work is told; 0: none
-	onGPU   int  // the last line of its log that shows a GPU at work; 0: none
-	final   bool // it stands at the end of its log
-	earlier bool // the program ran again after it, and failed
-	edited  bool // Python could read the script when it ran before
-	built   bool // it stands in the log of an installation that ended well
+	kind      string
+	slots     map[string]string
+	frames    []frame // of a traceback, the outermost first
+	wraps     bool    // its exception only passes on the one above it
+	from      string  // the process that wrote it, where a launcher says
+	line      int
+	source    int
+	text      string
+	notice    bool // its line says itself that it only informs or warns
+	calm      int  // lines after it that are near no mark of trouble
+	inJournal bool // it stands in a journal of many programs
+	caught    bool // another exception was raised while it was handled
+	wentOn    int  // the line of its log from which on only work is told; 0: none
+	onGPU     int  // the last line of its log that shows a GPU at work; 0: none
+	final     bool // it stands at the end of its log
+	earlier   bool // the program ran again after it, and failed
+	edited    bool // Python could read the script when it ran before
+	built     bool // it stands in the log of an installation that ended well
 }
 
 // slot returns a record's value for a name, or "".
@@ -66,51 +67,13 @@ var marks = []string{"anifest ", "xternally-managed", "0xC00", "-1073", "32212",
 	"EDAC", "ompatible GPU", "ermission", "apabilit", "invalid", "indices[", "got prompt",
 	"rompt executed", "BUG: ", "tection fault", "Oops: ", "#error", "driver service", "status=2"}
 
-// prefix matches what loggers put before the message: a time, a level, a place in the source.
-var prefix = lazyregexp.New(`^(?:(?:lxc[\w-]* \S+ \d{14}\.\d+ [A-Z]+ +\w+ - \S+ - |` +
-	`\[?\d{4}[-/]\d\d[-/]\d\d[ T-][\d:.,]+(?:Z|[+-]\d\d:?\d\d)?\]?|` +
-	`\[?\d\d:\d\d:\d\d(?:[.,]\d+)?\]?|\[[ \d.]+\]|\[\w+\]|[EWFI]\d{4} [\d:.]+ +\d+|(?:ERROR|CRITICAL|FATAL) ` +
-	`\d\d-\d\d [\d:]+|(?:ERROR|CRITICAL|FATAL|Error|error)\b[:\]]*|!!!|\[?[\w/.-]+\.(?:py|cc|cpp|cu|go|h|` +
-	`c):\d+\]?:?|-+>|E  |\|) *)+`)
-
-// trimCollectorPrefix returns a line without the prefix that a log collector added. It keeps a traceback's indentation.
-func trimCollectorPrefix(line string) string {
-	return strings.TrimRight(line[len(collectorPrefix.FindString(line)):], " ")
-}
-
-// message returns a bare line also without a logger's prefix.
-func message(line string) string { return line[len(prefix.FindString(line)):] }
-
-// informs reports whether the line's own level is information or a warning.
-func informs(line string) bool {
-	return (level.MatchString(line) || milder.MatchString(line)) && !containsAny(line, failsAloud)
-}
-
-// failsAloud lists lines whose level is lower than their meaning.
-var failsAloud = []string{"FailedCreate", "FailedMount", "FailedScheduling",
-	"BackOff", "kubelet  Error", "failed to get device context", "Failed to acquire", `error="nvcuda`, "NCCL WARN", "OP_REQUIRES failed",
-	"erroneous pipeline", "terminating driver service (forced)", "driver service terminated with signal",
-	"caught exception", "xecution provider", "xecutionProvider"}
-
-// level and milder are separate because package regexp becomes slow for a program of over 500 steps.
-var (
-	level = lazyregexp.New(`^-- |^ls: |^ssh: |^(?:XFAIL|XPASS|SKIPPED) |^\[W[ \d]|\] \[W\] |^(?:.{0,60}[ \[:=(]|)(?:INFO|info|Info|DEBUG|debug|` +
-		`WARN|WARNING|warn|warning|Warning|TRACE|NOTE|Note)\b|\w+Warning: |(?:^|[\d:] )[IW] \w[\w/]*\.(?:cc|cpp|py):|` +
-		`^[IW]\d{4} |^(?:\[ *[\d.]+\] )?\((?:II|WW)\) `)
-	milder = lazyregexp.New(`(?i)but the current compiler version is|gpu will not be used|fall(?:ing|s)? back|` +
-		`will be (?:disabled|ignored)|option will be ignored|pinned memory|offloaded to|, looking in |, using native |` +
-		`using .{0,40} instead|retrying|^\W*\w+ +disabled \(|libGL error|nvidia-installer \w+ (?:v\d+ )?user interface|` +
-		`\(EE\) Failed to load module "\w+" \(module does not exist|\bACPI (?:BIOS )?(?:Error|Warning)\b|` +
-		`^load_backend: failed to find ggml_backend_init in `)
-)
-
 // soonest is the minimum time for reading a log's lines by grammars, if reading the log took all the time.
 const soonest = 50 * time.Millisecond
 
 // records reads the kept lines of a log with every grammar, as far as time allows. It always takes at least soonest.
 func (s *scanner) records(ctx context.Context, source int, least time.Duration) ([]record, error) {
 	end := time.Now().Add(least)
-	lines := s.kept.lines()
+	lines := s.kept.Lines()
 	calls := tracebacks(lines)
 	wentOn := max(s.last.wentOn(s.lines), lastServed(lines))
 	_, ended := s.last.lines(s.lines)
@@ -125,19 +88,19 @@ func (s *scanner) records(ctx context.Context, source int, least time.Duration) 
 			return s.frightening(all), context.Cause(ctx)
 		}
 		read := recordsOfLine
-		if silent[l.text] && !l.mute() {
+		if silent[l.Text] && !l.IsMute() {
 			read = together
 		}
 		found := read(l, lines[i+1:])
-		silent[l.text] = len(found) == 0
+		silent[l.Text] = len(found) == 0
 		for _, r := range found {
-			r.source, r.wentOn, r.onGPU, r.calm = source, wentOn, onGPU, s.kept.calm-l.calm
-			r.ofMany, r.built, r.earlier = l.ofMany, build.holds(l.number), l.number < last
+			r.source, r.wentOn, r.onGPU, r.calm = source, wentOn, onGPU, s.kept.Calm-l.Calm
+			r.inJournal, r.built, r.earlier = l.InJournal, build.holds(l.Number), l.Number < last
 			r.edited = edited && !r.earlier && ofSyntax.MatchString(r.slots["class"])
 			r.notice = r.notice || belowHead(lines, i)
-			r.frames, r.wraps = calls[l.number].frames, calls[l.number].wraps
+			r.frames, r.wraps = calls[l.Number].frames, calls[l.Number].wraps
 			r.notice = r.notice || r.ofTracker()
-			r.from, r.final = l.from, ended-l.number < lastLines
+			r.from, r.final = l.From, ended-l.Number < lastLines
 			r.caught = caught(lines[i+1:])
 			if _, project, found := r.theirs(); found {
 				if _, known := releases[project]; !known && len(releases) < maxProjects {
@@ -150,7 +113,7 @@ func (s *scanner) records(ctx context.Context, source int, least time.Duration) 
 		}
 	}
 	if first := firstRank(lines); first != nil {
-		first.source, first.wentOn, first.calm = source, wentOn, s.kept.calmAfter(lines, first.line)
+		first.source, first.wentOn, first.calm = source, wentOn, s.kept.CountCalmAfter(lines, first.line)
 		first.earlier = first.line < last
 		all = append(all, *first)
 	}
@@ -159,9 +122,9 @@ func (s *scanner) records(ctx context.Context, source int, least time.Duration) 
 
 // caught reports whether the lines below an exception say that another one was raised while it was handled. The other
 // one then ended the program.
-func caught(below []logLine) bool {
-	return slices.ContainsFunc(below[:min(3, len(below))], func(l logLine) bool {
-		return strings.Contains(l.text, "During handling of the above exception, another exception occurred")
+func caught(below []logtext.Line) bool {
+	return slices.ContainsFunc(below[:min(3, len(below))], func(l logtext.Line) bool {
+		return strings.Contains(l.Text, "During handling of the above exception, another exception occurred")
 	})
 }
 
@@ -187,7 +150,7 @@ func (s *scanner) harmless(text string) bool { return s.harmlessBy(text) != "" }
 // harmlessBy returns the id of the signature that knows a line to be harmless, or "".
 func (s *scanner) harmlessBy(text string) string {
 	i := slices.IndexFunc(s.signatures, func(sig Signature) bool {
-		return sig.Blame == None && containsAny(text, sig.Literal) && sig.find(text) != nil
+		return sig.Blame == None && logtext.ContainsAny(text, sig.Literal) && sig.find(text) != nil
 	})
 	if i < 0 {
 		return ""
@@ -195,35 +158,21 @@ func (s *scanner) harmlessBy(text string) string {
 	return s.signatures[i].ID
 }
 
-// shortestSaid is the length of the shortest line that says something: "Killed".
-const shortestSaid = 6
-
-// mute reports whether a line is too short to say anything, a comment, or a stack frame of a compiled program.
-func (l logLine) mute() bool {
-	return l.listed || len(l.text) < shortestSaid || strings.HasPrefix(l.text, "# ") || strings.HasPrefix(l.text, "// ") ||
-		strings.HasPrefix(l.text, "frame #") && stackFrame.MatchString(l.text)
-}
-
-// stackFrame is a call as PyTorch prints a stack of C++:
-//
-//	frame #0: c10::Error::Error(c10::SourceLocation, std::string) + 0x57 (0x7f6c4bb4b4d7 in /venv/lib/libc10.so)
-var stackFrame = lazyregexp.New(`^frame #\d+: .* \(0x[0-9a-f]+ in \S*\)$`)
-
 // recordsOfLine returns the records that one line makes. The message of an exception may continue on the next lines.
-func recordsOfLine(l logLine, next []logLine) []record {
-	if l.mute() {
+func recordsOfLine(l logtext.Line, next []logtext.Line) []record {
+	if l.IsMute() {
 		return nil
 	}
 	var all []record
 	if r := exception(l); r != nil {
-		if open := r.slots["message"]; open == "" && strings.HasSuffix(l.text, ":") || open != "" &&
+		if open := r.slots["message"]; open == "" && strings.HasSuffix(l.Text, ":") || open != "" &&
 			strings.ContainsAny(open[len(open)-1:], ":,(") || onlyCounts.MatchString(open) {
 			rest := continuation(next)
 			if rest == "" && onlyCounts.MatchString(open) && len(next) > 0 {
-				rest = " " + strings.TrimSpace(next[0].text)
+				rest = " " + strings.TrimSpace(next[0].Text)
 			}
-			l.text += rest
-			r.text, r.slots["message"] = l.text, strings.TrimSpace(open+rest)
+			l.Text += rest
+			r.text, r.slots["message"] = l.Text, strings.TrimSpace(open+rest)
 		}
 		all = append(all, *r)
 	}
@@ -246,18 +195,18 @@ func recordsOfLine(l logLine, next []logLine) []record {
 var onlyCounts = lazyregexp.New(`^\d+ (?:validation errors? for \w+|root error\(s\) found\.)$`)
 
 // read returns the record that a form makes of a line, if any.
-func (g *grammar) read(l logLine) []record {
-	if !containsAny(l.text, g.marks) {
+func (g *grammar) read(l logtext.Line) []record {
+	if !logtext.ContainsAny(l.Text, g.marks) {
 		return nil
 	}
-	m := g.pattern.FindStringSubmatchIndex(l.text)
-	if m == nil || !speaks(l.text, m[0]) {
+	m := g.pattern.FindStringSubmatchIndex(l.Text)
+	if m == nil || !logtext.StatesAt(l.Text, m[0]) {
 		return nil
 	}
-	r := record{kind: g.kind, slots: map[string]string{}, line: l.number, text: l.text, notice: informs(l.text)}
+	r := record{kind: g.kind, slots: map[string]string{}, line: l.Number, text: l.Text, notice: logtext.IsNotice(l.Text)}
 	for i, name := range g.pattern.SubexpNames() {
 		if name != "" && m[2*i] >= 0 {
-			r.slots[name] = l.text[m[2*i]:m[2*i+1]]
+			r.slots[name] = l.Text[m[2*i]:m[2*i+1]]
 		}
 	}
 	return []record{r}
@@ -286,23 +235,23 @@ var pairs = []struct {
 	{"no-gpu", 2, lazyregexp.New(`torch\.cuda\.is_available\(\)\)?$`), lazyregexp.New(`^(?:>+ *|Out\[\d+\]: *)?False$`)},
 }
 
-func together(l logLine, next []logLine) []record {
+func together(l logtext.Line, next []logtext.Line) []record {
 	var all []record
 	for _, p := range pairs {
-		then := func(n logLine) bool { return p.then.MatchString(n.text) }
-		if p.first.MatchString(l.text) && slices.ContainsFunc(next[:min(p.reach, len(next))], then) {
-			all = append(all, record{kind: p.kind, slots: map[string]string{"pair": "yes"}, line: l.number, text: l.text})
+		then := func(n logtext.Line) bool { return p.then.MatchString(n.Text) }
+		if p.first.MatchString(l.Text) && slices.ContainsFunc(next[:min(p.reach, len(next))], then) {
+			all = append(all, record{kind: p.kind, slots: map[string]string{"pair": "yes"}, line: l.Number, text: l.Text})
 		}
 	}
 	return all
 }
 
 // continuation returns the rest of a message that spans several lines.
-func continuation(next []logLine) string {
+func continuation(next []logtext.Line) string {
 	var rest strings.Builder
 	for _, l := range next[:min(3, len(next))] {
-		text := strings.TrimSpace(l.text)
-		if text == "" || raisedLine.MatchString(message(text)) || frameLine.MatchString(text) || strings.Contains(text,
+		text := strings.TrimSpace(l.Text)
+		if text == "" || raisedLine.MatchString(logtext.TrimLoggerPrefix(text)) || frameLine.MatchString(text) || strings.Contains(text,
 			"Traceback (most") || strings.HasPrefix(text, "CUDA kernel errors might") {
 			break
 		}
@@ -312,8 +261,8 @@ func continuation(next []logLine) string {
 }
 
 // statusesInWords returns the CUDA statuses that a line contains as the runtime's error messages.
-func statusesInWords(l logLine) []record {
-	named := containsAny(l.text, []string{"CUDA", "cuda", "Cuda", "Gpu", "GPU", ".cu"})
+func statusesInWords(l logtext.Line) []record {
+	named := logtext.ContainsAny(l.Text, []string{"CUDA", "cuda", "Cuda", "Gpu", "GPU", ".cu"})
 	var best *tables.Status
 	all := statuses()
 	for i := range all {
@@ -321,16 +270,16 @@ func statusesInWords(l logLine) []record {
 		if s.Text == "" || best != nil && len(s.Text) <= len(best.Text) {
 			continue
 		}
-		tells := named || len(s.Text) >= tellingText || holdsNumber(l.text, s.Code)
-		if tells && speaks(l.text, strings.Index(l.text, s.Text)) {
+		tells := named || len(s.Text) >= tellingText || holdsNumber(l.Text, s.Code)
+		if tells && logtext.StatesAt(l.Text, strings.Index(l.Text, s.Text)) {
 			best = s
 		}
 	}
 	if best == nil || best.Cause == "" {
 		return nil
 	}
-	return []record{{kind: "status", slots: map[string]string{"name": best.Name}, line: l.number, text: l.text,
-		notice: informs(l.text)}}
+	return []record{{kind: "status", slots: map[string]string{"name": best.Name}, line: l.Number, text: l.Text,
+		notice: logtext.IsNotice(l.Text)}}
 }
 
 // holdsNumber reports whether a line contains the number of a status explicitly: "(error 802)".
@@ -343,18 +292,3 @@ func statuses() []tables.Status { return tables.Rows[tables.Status](nameTables()
 // tellingText is the minimum length of a status text that means the status without the word CUDA. "invalid argument" is
 // too short.
 const tellingText = 31
-
-// speaks reports whether a line states the text at a position and does not quote it. A negative position counts as
-// quoted.
-func speaks(text string, at int) bool {
-	return at >= 0 && !hypothetical.MatchString(text[:at]) && !inCodeMarks(text, text[:at])
-}
-
-func containsAny(text string, words []string) bool {
-	for _, w := range words {
-		if strings.Contains(text, w) {
-			return true
-		}
-	}
-	return false
-}

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"cudacompat/internal/logs/decide"
+	"cudacompat/internal/logs/logtext"
 )
 
 // recorded lists lines of every kind of record, with their slots and the answer.
@@ -441,7 +442,7 @@ func FuzzComplaint(f *testing.F) {
 	f.Add("Failed to open /dev/nvidia0: Operation not permitted")
 	f.Add("ERROR: x is not installed")
 	f.Fuzz(func(t *testing.T, line string) {
-		r := complaint(logLine{number: 1, text: clean([]byte(line))})
+		r := complaint(logtext.Line{Number: 1, Text: logtext.Clean([]byte(line))})
 		if r == nil {
 			return
 		}
@@ -457,9 +458,9 @@ func FuzzTraceback(f *testing.F) {
 	f.Add("Traceback (most recent call last):\n  File \"a\", line 1, in f\nValueError: x")
 	f.Add("what():  x\nthread 'main' panicked at 'x', a.rs:1\npanic: x\nCaused by: a.B: c")
 	f.Fuzz(func(t *testing.T, log string) {
-		var lines []logLine
+		var lines []logtext.Line
 		for i, text := range strings.Split(log, "\n") {
-			lines = append(lines, logLine{number: i + 1, text: text})
+			lines = append(lines, logtext.Line{Number: i + 1, Text: text})
 			if r := exception(lines[i]); r != nil && r.slot("class") == "" {
 				t.Fatalf("%q has no class", text)
 			}
@@ -478,9 +479,9 @@ func TestMarksMissNothing(t *testing.T) {
 	t.Parallel()
 	see := func(log string) {
 		for line := range strings.Lines(log) {
-			text := trimCollectorPrefix(clean([]byte(strings.TrimSpace(line))))
+			text := logtext.TrimCollectorPrefix(logtext.Clean([]byte(strings.TrimSpace(line))))
 			for i := range grammars {
-				if g := &grammars[i]; !containsAny(text, g.marks) && g.pattern.MatchString(text) {
+				if g := &grammars[i]; !logtext.ContainsAny(text, g.marks) && g.pattern.MatchString(text) {
 					t.Errorf("%s: no mark in %q", g.kind, g.pattern.FindString(text))
 				}
 			}

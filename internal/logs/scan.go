@@ -7,16 +7,14 @@ import (
 	"hash/maphash"
 	"io"
 	"strings"
-	"time"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/logtext"
 )
 
 const (
-	chunk       = 256 << 10 // bytes read at once
-	overlap     = 4 << 10   // of a line longer than a chunk, what the next chunk sees again
-	bytesBefore = 2 << 10   // of a long line, what a pattern is shown before the literal's end
-	bytesAfter  = 4 << 10   // and after it
+	overlap    = 4 << 10 // of a line longer than a chunk, what the next chunk sees again
+	bytesAfter = 4 << 10 // and after it
 
 	// budget limits how many bytes of one line are matched against patterns without success. The limit takes less than
 	// half a second. A line of ten kilobytes made only of beginnings of errors stays below it.
@@ -31,11 +29,11 @@ type event struct {
 	line      int
 	text      string // the cleaned line, or the part of it around the match
 	match     []int  // submatches in text
-	when      stamp
+	when      logtext.Stamp
 	latest    int    // the last line that it matched, among those kept
 	calm      int    // lines after it that are near no mark of trouble
 	notice    bool   // it is part of a warning of several lines, or says itself that it does no harm
-	ofMany    bool   // it stands in a journal of many programs
+	inJournal bool   // it stands in a journal of many programs
 	wentOn    int    // the line of its log from which on only work is told; 0: none
 	onGPU     int    // the last line of its log that shows a GPU at work; 0: none
 	earlier   bool   // the program ran again after it, and failed
@@ -53,8 +51,8 @@ type scanner struct {
 	shape      []byte       // the line that was hashed last
 	tried      []int        // by signature: up to where in the region its pattern was shown the text, and did not match
 
-	marks []int   // where in the region marks of trouble end
-	kept  excerpt // the lines around them
+	marks []int           // where in the region marks of trouble end
+	kept  logtext.Excerpt // the lines around them
 	last  finish
 
 	done    <-chan struct{} // closed when the time is up
@@ -96,11 +94,11 @@ func newScanner(f *finder, signatures []Signature) *scanner {
 
 // read scans a log to its end. A log that was cut off, compressed or not, counts as a shorter log.
 func (s *scanner) read(ctx context.Context, r io.Reader) error {
-	r, err := decode(r)
+	r, err := logtext.Decode(r)
 	if err != nil {
 		return err
 	}
-	buf := make([]byte, chunk)
+	buf := make([]byte, logtext.ChunkSize)
 	kept := 0
 	s.done = ctx.Done()
 	for {
@@ -108,7 +106,7 @@ func (s *scanner) read(ctx context.Context, r io.Reader) error {
 			return context.Cause(ctx)
 		}
 		n, err := io.ReadFull(r, buf[kept:])
-		text := withoutColours(buf[:kept+n])
+		text := logtext.StripColours(buf[:kept+n])
 		if err != nil {
 			s.scan(text)
 			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -137,7 +135,7 @@ func (s *scanner) scan(region []byte) {
 	clear(s.tried)
 	s.finder.find(region, func(end int, signatures []int) { s.hit(region, end, signatures) })
 	s.lineAt(region, len(region))
-	s.kept.take(region, s.marks, first)
+	s.kept.Keep(region, s.marks, first)
 	s.last.take(region)
 }
 
@@ -168,7 +166,7 @@ func (s *scanner) hit(region []byte, end int, signatures []int) {
 		}
 		if m := s.show(i, &p); m != nil {
 			s.found[i] = &event{signature: &s.signatures[i], order: i, line: s.lineAt(region, end),
-				text: p.clean, match: m, when: stampBefore(region, end)}
+				text: p.clean, match: m, when: logtext.FindStampBefore(region, end)}
 		}
 	}
 }
@@ -181,7 +179,7 @@ func (s *scanner) show(signature int, p *piece) []int {
 	}
 	if _, known := s.missed[missed]; !known {
 		if p.clean == "" {
-			p.clean = clean(p.raw)
+			p.clean = logtext.Clean(p.raw)
 		}
 		if m := s.signatures[signature].match(p.clean); m != nil {
 			return m
@@ -246,7 +244,7 @@ func (s *scanner) lineAt(region []byte, pos int) int {
 // pieceAround returns the line that contains the byte before end, or a part of a long one around it. A progress bar
 // writes many lines into one with carriage returns; the part between two of them counts as the line.
 func (s *scanner) pieceAround(region []byte, end int) piece {
-	from, to := max(0, end-bytesBefore), min(len(region), end+bytesAfter)
+	from, to := max(0, end-logtext.BytesBefore), min(len(region), end+bytesAfter)
 	if i := bytes.LastIndexAny(region[from:end], "\r\n"); i >= 0 {
 		from += i + 1
 	}
@@ -264,7 +262,7 @@ func (s *scanner) pieceAround(region []byte, end int) piece {
 
 func (s *scanner) events(source int) []event {
 	var all []event
-	lines := s.kept.lines()
+	lines := s.kept.Lines()
 	wentOn := max(s.last.wentOn(s.lines), lastServed(lines))
 	_, ended := s.last.lines(s.lines)
 	onGPU := lastOnGPU(lines)
@@ -274,11 +272,11 @@ func (s *scanner) events(source int) []event {
 		if e != nil && !isListed(lines, e.line) {
 			e.source, e.wentOn, e.onGPU, e.latest = source, wentOn, onGPU, e.again(lines)
 			e.moveToLogLine(lines)
-			e.calm = s.kept.calmAfter(lines, e.latest)
+			e.calm = s.kept.CountCalmAfter(lines, e.latest)
 			e.earlier = e.latest < last
 			e.built = build.holds(e.line) && build.holds(e.latest)
-			e.ofMany, e.from = journal.MatchString(e.text), writer(e.text)
-			e.notice = belowHead(lines, indexOf(lines, e.line)) || reassures.MatchString(e.text) ||
+			e.inJournal, e.from = logtext.Journal.MatchString(e.text), logtext.FindWriter(e.text)
+			e.notice = belowHead(lines, logtext.FindLine(lines, e.line)) || reassures.MatchString(e.text) ||
 				e.signature.Blame == Program && details.MatchString(e.text) ||
 				passing.MatchString(e.text) && ended-e.latest > lastLines
 			all = append(all, *e)
@@ -288,16 +286,16 @@ func (s *scanner) events(source int) []event {
 }
 
 // isListed reports whether a line is in a list of packages.
-func isListed(lines []logLine, number int) bool {
-	i := indexOf(lines, number)
-	return i >= 0 && lines[i].listed
+func isListed(lines []logtext.Line, number int) bool {
+	i := logtext.FindLine(lines, number)
+	return i >= 0 && lines[i].Listed
 }
 
 // again returns the last line that the signature matches.
-func (e *event) again(lines []logLine) int {
-	for i := len(lines) - 1; i >= 0 && lines[i].number > e.line; i-- {
-		if containsAny(lines[i].text, e.signature.Literal) && e.signature.match(lines[i].text) != nil {
-			return lines[i].number
+func (e *event) again(lines []logtext.Line) int {
+	for i := len(lines) - 1; i >= 0 && lines[i].Number > e.line; i-- {
+		if logtext.ContainsAny(lines[i].Text, e.signature.Literal) && e.signature.match(lines[i].Text) != nil {
+			return lines[i].Number
 		}
 	}
 	return e.line
@@ -305,16 +303,16 @@ func (e *event) again(lines []logLine) int {
 
 // moveToLogLine moves an event from a sentence about the error, or from the source that raises it, to the first log line
 // with the error itself, if there is one. The text of a thread often precedes the log.
-func (e *event) moveToLogLine(lines []logLine) {
+func (e *event) moveToLogLine(lines []logtext.Line) {
 	if !quotes(e.text[:e.match[0]]) {
 		return
 	}
 	for _, l := range lines {
-		if l.number <= e.line || !containsAny(l.text, e.signature.Literal) {
+		if l.Number <= e.line || !logtext.ContainsAny(l.Text, e.signature.Literal) {
 			continue
 		}
-		if m := e.signature.match(l.text); m != nil && !quotes(l.text[:m[0]]) {
-			e.line, e.text, e.match = l.number, l.text, m
+		if m := e.signature.match(l.Text); m != nil && !quotes(l.Text[:m[0]]) {
+			e.line, e.text, e.match = l.Number, l.Text, m
 			return
 		}
 	}
@@ -339,11 +337,4 @@ func (e *event) group(name string) string {
 		return ""
 	}
 	return e.text[e.match[2*i]:e.match[2*i+1]]
-}
-
-// stamp is the time in a log line. Two stamps are comparable only if they have the same format: a kernel's seconds
-// since boot say nothing about a program's clock.
-type stamp struct {
-	layout int // 0: none
-	at     time.Time
 }

@@ -1,7 +1,6 @@
 package logs
 
 import (
-	"bufio"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -15,6 +14,8 @@ import (
 	"testing/iotest"
 	"unicode"
 	"unicode/utf16"
+
+	"cudacompat/internal/logs/logtext"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -44,7 +45,7 @@ func wideText(text string) []byte {
 
 // TestForms checks that an error is found, on its line, in every encoding of a log.
 func TestForms(t *testing.T) {
-	long := strings.Repeat("x", 3*chunk)
+	long := strings.Repeat("x", 3*logtext.ChunkSize)
 	for name, c := range map[string]struct {
 		log  []byte
 		line int
@@ -60,11 +61,11 @@ func TestForms(t *testing.T) {
 			"triggered\x1b[0m\n"), 1},
 		"coloured_words": {[]byte("a\n\x1b[KRuntimeError: CUDA error: device-si\x1b[1;31mde assert\x1b[0m " +
 			"triggered\n"), 2},
-		"colours_only":      {[]byte(strings.Repeat("\x1b[0m", chunk) + "\n" + failure + "\n"), 2},
+		"colours_only":      {[]byte(strings.Repeat("\x1b[0m", logtext.ChunkSize) + "\n" + failure + "\n"), 2},
 		"code":              {[]byte("a\n`" + failure + "`\n"), 2},
 		"in_a_long_line":    {[]byte("a\n" + long + " " + failure + " " + long), 2},
 		"after_a_long_line": {[]byte(long + "\n" + failure + "\n"), 2},
-		"across_a_chunk":    {[]byte(strings.Repeat("y", chunk-len(failure)/2) + failure + long), 1},
+		"across_a_chunk":    {[]byte(strings.Repeat("y", logtext.ChunkSize-len(failure)/2) + failure + long), 1},
 		"after_many_lines":  {[]byte(strings.Repeat("an ordinary line\n", 100_000) + failure + "\n"), 100_001},
 		"json":              {[]byte(`{"log":"` + failure + `\n","stream":"stderr"}`), 1},
 		"json_cut": {[]byte(`{"log":"a\n","time":"t"}` + "\n" +
@@ -81,7 +82,7 @@ func TestForms(t *testing.T) {
 				!strings.Contains(d.Lines[0].Text, "device-side assert triggered") {
 				t.Errorf("%s, %v (%v); want device-side-assert on line %d", d.Cause, d.Lines, err, c.line)
 			}
-			if len(d.Lines) > 0 && len(d.Lines[0].Text) > maxShown+2*len("…") {
+			if len(d.Lines) > 0 && len(d.Lines[0].Text) > logtext.MaxShown+2*len("…") {
 				t.Errorf("a line of %d bytes is shown", len(d.Lines[0].Text))
 			}
 		})
@@ -250,17 +251,6 @@ func TestRejoined(t *testing.T) {
 		if err != nil || d.Cause != "device-side-assert" || d.Lines[0].Number != 9 ||
 			d.Lines[0].Text != "RuntimeError: CUDA error: device-side assert triggered" {
 			t.Errorf("%s: %s, %+v, %v", name, d.Cause, d.Lines, err)
-		}
-	}
-}
-
-// TestWholeLinesStay checks that lines that only look like broken ones are not joined.
-func TestWholeLinesStay(t *testing.T) {
-	same := strings.Repeat("lines of one same length\n", 9)
-	for _, text := range []string{same, same + "CategoryInfo of lines\n" + strings.Repeat("as often of this length\n", 9)} {
-		got, err := io.ReadAll(rejoin(bufio.NewReaderSize(strings.NewReader(text), chunk)))
-		if string(got) != text || err != nil {
-			t.Errorf("%q became %q, %v", text, got, err)
 		}
 	}
 }

@@ -3,6 +3,8 @@ package logs
 import (
 	"slices"
 	"strings"
+
+	"cudacompat/internal/logs/logtext"
 )
 
 // server is a program that many people run unchanged. They can change its options, not its code.
@@ -255,7 +257,7 @@ func (j *judging) withCUDABuild(d *Diagnosis) ([]string, string) {
 const takenByOthers = "out-of-memory-other-process"
 
 // withLess returns the steps if other processes hold memory, with the server's own options if they may hold some.
-func (d *Diagnosis) withLess(logs [][]logLine) []string {
+func (d *Diagnosis) withLess(logs [][]logtext.Line) []string {
 	name := serverIn(logs, d.Lines)
 	for _, s := range ownSteps {
 		if s.server == name && slices.Contains(s.causes, "out-of-memory") && len(d.Do) > 1 {
@@ -285,7 +287,7 @@ var pythons = []string{".py", "python", "Python", "torch", "Traceback"}
 
 // serverIn returns the name of the server that wrote a log, or "" for a training program of the user's own.
 // TensorFlow's notices are in many PyTorch logs, so a message of PyTorch is never TensorFlow's.
-func serverIn(logs [][]logLine, decided []Line) string {
+func serverIn(logs [][]logtext.Line, decided []Line) string {
 	not := []string{}
 	if says(logs, training) {
 		not = append(not, "diffusers", "inference")
@@ -302,8 +304,8 @@ func serverIn(logs [][]logLine, decided []Line) string {
 	return servers[i].name
 }
 
-func says(logs [][]logLine, marks []string) bool {
-	return slices.ContainsFunc(logs, func(lines []logLine) bool {
-		return slices.ContainsFunc(lines, func(l logLine) bool { return containsAny(l.text, marks) })
+func says(logs [][]logtext.Line, marks []string) bool {
+	return slices.ContainsFunc(logs, func(lines []logtext.Line) bool {
+		return slices.ContainsFunc(lines, func(l logtext.Line) bool { return logtext.ContainsAny(l.Text, marks) })
 	})
 }

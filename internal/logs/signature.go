@@ -9,6 +9,7 @@ import (
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs/advise"
 	"cudacompat/internal/logs/decide"
+	"cudacompat/internal/logs/logtext"
 	"cudacompat/internal/tables"
 )
 
@@ -107,7 +108,7 @@ var (
 func (s *Signature) Words() (because string, do []string) {
 	because, do = s.Because, slices.Clone(s.Do)
 	if placeholder.MatchString(s.Because + strings.Join(s.Do, "")) {
-		text := clean([]byte(s.Positive))
+		text := logtext.Clean([]byte(s.Positive))
 		e := event{signature: s, text: text, match: s.find(text)}
 		because, do = e.fill(s.Because), e.steps()
 	}

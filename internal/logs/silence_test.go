@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"cudacompat/internal/logs/logtext"
 )
 
 // TestOrdinaryLines checks that no signature of a fault matches a line of healthy programs, or one that only discusses
@@ -19,7 +21,7 @@ func TestOrdinaryLines(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	for i, line := range lines {
 		for _, s := range table(t) {
-			if s.Blame != None && s.Weight != fact && containsAny(line, s.Literal) && s.match(clean([]byte(line))) != nil {
+			if s.Blame != None && s.Weight != fact && logtext.ContainsAny(line, s.Literal) && s.match(logtext.Clean([]byte(line))) != nil {
 				t.Errorf("line %d is no error and %q matches it: %s", i+1, s.ID, line)
 			}
 		}

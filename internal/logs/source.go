@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/logtext"
 )
 
 // sourceReach is how far above an exception the source line that raised it can be. Since 3.11 Python draws marks
@@ -15,11 +16,11 @@ const sourceReach = 3
 //
 //	    assert len(data_loaders) == len(workflow)
 //	AssertionError
-func (r *record) readSource(above []logLine) {
+func (r *record) readSource(above []logtext.Line) {
 	class := r.slot("class")
 	for i := len(above) - 1; i >= 0 && class != ""; i-- {
-		text := strings.TrimLeft(above[i].text, " │❱>-0123456789")
-		if m := frameLine.FindStringSubmatch(above[i].text); m != nil && ofSyntax.MatchString(class) {
+		text := strings.TrimLeft(above[i].Text, " │❱>-0123456789")
+		if m := frameLine.FindStringSubmatch(above[i].Text); m != nil && ofSyntax.MatchString(class) {
 			r.slots["place"] = m[1] + ", line " + m[2]
 			return
 		}

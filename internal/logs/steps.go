@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/logtext"
 	"cudacompat/matrix/pin"
 )
 
@@ -81,7 +82,7 @@ func stepsIn(do []string) []pin.Step {
 // steps returns a signature's steps with the text of its pattern's groups.
 func (e *event) steps() (do []string) {
 	for _, words := range e.signature.Do {
-		if text, ok := step(words, func(name string) string { return e.slot(name, maxShown) }); ok {
+		if text, ok := step(words, func(name string) string { return e.slot(name, logtext.MaxShown) }); ok {
 			do = append(do, text)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/logtext"
 )
 
 // finish is the last part of a log, whatever it contains. It shows whether the program continued after its errors.
@@ -33,15 +34,6 @@ func (e *finish) take(region []byte) {
 	}
 }
 
-// listedPackage matches a line of a list of packages, and shortList is how many of them make one, below a log of which they are no
-// part: the lines of pip list, pip freeze and conda list, and what collect_env says of them.
-//
-//	torch                 2.8.0
-//	torch==2.8.0
-//	[pip3] torch==2.8.0
-var listedPackage = lazyregexp.New(`^(?:\[(?:pip3?|conda)\] |-e git\+)?[A-Za-z][\w.-]*(?:(?:==| @ )\S+|  +\d[\w.+!-]*(?:  +\S+)*)$|` +
-	`^Package +Version\b|^-{3,} +-{3,}|^[$#>!]? ?(?:\S+ -m )?(?:uv )?(?:pip3?|conda) (?:freeze|list)\b`)
-
 const shortList = 10
 
 // lines returns the lines at a log's end that its program wrote, and the number of the last one. breaks is the number
@@ -52,7 +44,7 @@ func (e *finish) lines(breaks int) (lines [][]byte, last int) {
 	end, packages := len(lines), 0
 	for end > 0 {
 		line := bytes.TrimRight(lines[end-1], " \t\r")
-		if len(line) > 0 && !listedPackage.Match(line) {
+		if len(line) > 0 && !logtext.ListedPackage.Match(line) {
 			break
 		}
 		if end--; len(line) > 0 {
@@ -86,19 +78,19 @@ var upWords = []string{"http", "erver", "tartup", "istening", "unning", "erving"
 
 // lastServed returns the last line on which a server says that it is up, at work or done, with no exception in between,
 // or 0.
-func lastServed(lines []logLine) int {
+func lastServed(lines []logtext.Line) int {
 	did, threw := 0, false
 	for i := len(lines) - 1; i >= 0; i-- {
-		switch text := lines[i].text; {
+		switch text := lines[i].Text; {
 		case strings.Contains(text, "Exception during processing"):
 			threw = true
 		case strings.Contains(text, "Prompt executed in") && !threw:
-			did = max(did, lines[i].number)
-		case containsAny(text, upWords) && serves.MatchString(text) && !fails.MatchString(text):
+			did = max(did, lines[i].Number)
+		case logtext.ContainsAny(text, upWords) && serves.MatchString(text) && !fails.MatchString(text):
 			if threw {
-				return lines[i].number
+				return lines[i].Number
 			}
-			return max(did, lines[i].number)
+			return max(did, lines[i].Number)
 		}
 	}
 	return 0
@@ -108,10 +100,10 @@ func lastServed(lines []logLine) int {
 var ranksJoined = lazyregexp.New(`NCCL INFO comm .* Init COMPLETE`)
 
 // lastOnGPU returns the last line that shows a GPU at work, or 0.
-func lastOnGPU(lines []logLine) int {
+func lastOnGPU(lines []logtext.Line) int {
 	for i := len(lines) - 1; i >= 0; i-- {
-		if strings.Contains(lines[i].text, "Init COMPLETE") && ranksJoined.MatchString(lines[i].text) {
-			return lines[i].number
+		if strings.Contains(lines[i].Text, "Init COMPLETE") && ranksJoined.MatchString(lines[i].Text) {
+			return lines[i].Number
 		}
 	}
 	return 0
@@ -140,11 +132,11 @@ func (e *finish) wentOn(breaks int) int {
 	work, first := 0, 0
 walk:
 	for i := len(lines) - 1; i >= max(0, len(lines)-lastSaid); i-- {
-		text := clean(lines[i][bytes.LastIndexByte(bytes.TrimRight(lines[i], "\r"), '\r')+1:])
+		text := logtext.Clean(lines[i][bytes.LastIndexByte(bytes.TrimRight(lines[i], "\r"), '\r')+1:])
 		switch {
 		case terminationFrames.MatchString(text): // from outside, whatever it did
 		case fails.MatchString(text):
-			if informs(trimCollectorPrefix(text)) && !serverFailed.MatchString(text) {
+			if logtext.IsNotice(logtext.TrimCollectorPrefix(text)) && !serverFailed.MatchString(text) {
 				continue
 			}
 			break walk
@@ -176,7 +168,7 @@ func (f *finding) outlived() bool {
 	if leavesNoGPU(f.rule) && f.latest < f.onGPU {
 		return true
 	}
-	if f.ofMany && f.calm >= calmOfMany || f.built && f.cause != "packages-conflict" {
+	if f.inJournal && f.calm >= calmOfMany || f.built && f.cause != "packages-conflict" {
 		return true
 	}
 	if leavesNoGPU(f.rule) || slices.Contains(goesOn, f.cause) || f.cause == partNotLoaded || f.cause == onCPU {
@@ -219,10 +211,6 @@ var ofKernel = lazyregexp.New(`NVRM|\bnvidia(?:-\w+)?:|oom-kill|Out of memory: K
 // stops matches a program's line that it ends the run in an orderly way.
 var stops = lazyregexp.New(`(?i)(?:terminating|stopping|aborting|ending) (?:the )?(?:training|run|job|program)`)
 
-// journal matches what syslog and journald put before a line.
-var journal = lazyregexp.New(`^(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT[\d:.+-]+)` +
-	` \S+ [\w.@/-]+(?:\[\d+\])?: `)
-
 // reassures matches a line that says that it is harmless, or that the program skips a part.
 var reassures = lazyregexp.New(`(?i)\b(?:this|it|that) is (?:normal|harmless|not an error)\b|` +
 	`\b(?:can|may) be (?:safely )?ignored\b|^(?:XFAIL|SKIPPED) |\bsafe(?:ly)? (?:to )?ignored?\b|` +
@@ -237,17 +225,17 @@ var passing = lazyregexp.New(`Failed to load image Python extension`)
 
 // belowHead reports whether a line continues the one above it: indented below a warning, or announced with a colon by
 // Python's own warning.
-func belowHead(lines []logLine, i int) bool {
-	if i > 0 && lines[i-1].number == lines[i].number-1 && announces.MatchString(lines[i-1].text) {
+func belowHead(lines []logtext.Line, i int) bool {
+	if i > 0 && lines[i-1].Number == lines[i].Number-1 && announces.MatchString(lines[i-1].Text) {
 		return true
 	}
-	if i < 0 || !lines[i].inset {
+	if i < 0 || !lines[i].Inset {
 		return false
 	}
-	for i > 0 && lines[i].inset {
+	for i > 0 && lines[i].Inset {
 		i--
 	}
-	return warns.MatchString(lines[i].text)
+	return warns.MatchString(lines[i].Text)
 }
 
 // announces matches a Python warning whose text is on the next line: "vllm/connections.py:8: RuntimeWarning: Failed to

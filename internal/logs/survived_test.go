@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"cudacompat/internal/logs/logtext"
 )
 
 const tooLarge = "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total " +
@@ -28,8 +30,8 @@ func requests(answer string) string {
 // TestWhatDidNotEndTheLog checks that an error after which the program works is not blamed. An error is blamed if only
 // trackers and handlers follow it, and broken hardware always is.
 func TestWhatDidNotEndTheLog(t *testing.T) {
-	calm := strings.Repeat("Dec 07 18:34:15 host systemd[1]: Started Session 4 of User peter.\n", calmOfMany+firstLines)
-	other := strings.Repeat("a line of something else\n", enoughCalm+firstLines)
+	calm := strings.Repeat("Dec 07 18:34:15 host systemd[1]: Started Session 4 of User peter.\n", calmOfMany+logtext.FirstLines)
+	other := strings.Repeat("a line of something else\n", enoughCalm+logtext.FirstLines)
 	for name, c := range map[string]struct {
 		log   string
 		blame Blame
@@ -119,14 +121,14 @@ func TestCalm(t *testing.T) {
 		t.Errorf("it failed again at the end: %s (%s)", d.Blame, d.Cause)
 	}
 	s := newScanner(theFinder(), table(t))
-	if err := s.read(t.Context(), strings.NewReader(strings.Repeat("ok\n", firstLines)+tooLarge+other)); err != nil {
+	if err := s.read(t.Context(), strings.NewReader(strings.Repeat("ok\n", logtext.FirstLines)+tooLarge+other)); err != nil {
 		t.Fatal(err)
 	}
-	lines := s.kept.lines()
-	if got := s.kept.calmAfter(lines, firstLines+1); got < enoughCalm-linesAfter-1 || got > enoughCalm {
+	lines := s.kept.Lines()
+	if got := s.kept.CountCalmAfter(lines, logtext.FirstLines+1); got < enoughCalm-logtext.LinesAfter-1 || got > enoughCalm {
 		t.Errorf("%d calm lines after the error, of %d", got, enoughCalm)
 	}
-	if got := s.kept.calmAfter(lines, firstLines+enoughCalm); got != 0 {
+	if got := s.kept.CountCalmAfter(lines, logtext.FirstLines+enoughCalm); got != 0 {
 		t.Errorf("%d calm lines after a line that is not kept", got)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/logtext"
 	"cudacompat/internal/redact"
 )
 
@@ -43,7 +44,7 @@ func (r *record) searched() []string {
 	}
 	if r.slots["words"] == "" {
 		said := redact.Redact(r.text)
-		r.slots["words"] = searchable(cmp.Or(compilerSays.FindString(said), message(trimCollectorPrefix(said))))
+		r.slots["words"] = searchable(cmp.Or(compilerSays.FindString(said), logtext.TrimLoggerPrefix(logtext.TrimCollectorPrefix(said))))
 	}
 	steps := slices.Clone(answerOf(name).do)
 	for i := range steps { // no slot: what stands in one is looked through for secrets, as a number may be
@@ -66,7 +67,7 @@ func suspects(records []record) (chosen []int) {
 	seen := map[string]bool{}
 	for least := 3; least >= 0; least-- {
 		for i := range records {
-			said := message(records[i].text)
+			said := logtext.TrimLoggerPrefix(records[i].text)
 			if records[i].suspicion() != least || seen[said] {
 				continue
 			}
@@ -85,7 +86,7 @@ func (r *record) suspicion() int {
 	switch {
 	case r.notice, slices.Contains(statements, r.kind) && !severe.MatchString(r.text):
 		return -1
-	case r.isTakenDown(), passesFailure.MatchString(r.text), headsFailure.MatchString(message(r.text)):
+	case r.isTakenDown(), passesFailure.MatchString(r.text), headsFailure.MatchString(logtext.TrimLoggerPrefix(r.text)):
 		return 0
 	case r.frames != nil:
 		return 3

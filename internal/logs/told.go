@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/logtext"
 )
 
 // detailed adds to the answer about an exception what its calls and its source line show: where to look, which package
@@ -96,7 +97,7 @@ func (r *record) withPlace(answer string) string {
 		r.slots["advice"] = "print shapes, types and devices of what is passed there"
 	}
 	for _, a := range advice {
-		if containsAny(sentence, a.marks) {
+		if logtext.ContainsAny(sentence, a.marks) {
 			r.slots["advice"] = a.words
 			break
 		}

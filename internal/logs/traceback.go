@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/logtext"
 )
 
 // frame is one call in a traceback, with the source line that Python shows. line is "" if only the surrounding source
@@ -57,8 +58,8 @@ func saidTwice(text string) string {
 }
 
 // exception returns the record for the last line of an exception, in a traceback or quoted without one.
-func exception(l logLine) *record {
-	text := message(l.text)
+func exception(l logtext.Line) *record {
+	text := logtext.TrimLoggerPrefix(l.Text)
 	class, said := "", ""
 	if m := raisedLine.FindStringSubmatch(text); m != nil {
 		class, said = m[1]+m[3]+m[5], m[2]+m[4]+m[6]
@@ -74,7 +75,7 @@ func exception(l logLine) *record {
 		said = m[1]
 	}
 	return &record{kind: "exception", slots: map[string]string{"class": class, "message": strings.TrimSpace(said)},
-		line: l.number, text: l.text, notice: informs(l.text)}
+		line: l.Number, text: l.Text, notice: logtext.IsNotice(l.Text)}
 }
 
 // raising is a traceback: its calls, and whether Python says above it that its exception only passes on another one.
@@ -85,27 +86,27 @@ type raising struct {
 
 // tracebacks returns the tracebacks in lines, by the number of the line on which each ends. If one was pasted without
 // its first line, its calls do not show that the program's own code was not involved, because they may be incomplete.
-func tracebacks(lines []logLine) map[int]raising {
+func tracebacks(lines []logtext.Line) map[int]raising {
 	calls := map[int]raising{}
 	within := map[string]int{} // by process: up to where its last traceback, or what looked like one, was read
 	for i, l := range lines {
 		from := i
 		switch {
-		case strings.Contains(l.text, head):
+		case strings.Contains(l.Text, head):
 			from++
-		case i < within[l.from] || !headless.MatchString(message(l.text)):
+		case i < within[l.From] || !headless.MatchString(logtext.TrimLoggerPrefix(l.Text)):
 			continue
-		case i > 0 && strings.Contains(lines[i-1].text, "(most recent call"): // a stack that was logged, without an exception
-			within[l.from] = i + maxStrange
+		case i > 0 && strings.Contains(lines[i-1].Text, "(most recent call"): // a stack that was logged, without an exception
+			within[l.From] = i + maxStrange
 			continue
 		}
-		frames, end := traceback(lines[from:], l.from)
+		frames, end := traceback(lines[from:], l.From)
 		if end < 0 || from == i && slices.ContainsFunc(frames, func(f frame) bool { return f.project() == "" }) {
-			within[l.from] = i + maxStrange
+			within[l.From] = i + maxStrange
 			continue
 		}
-		within[l.from] = from + end
-		calls[lines[from+end].number] = raising{frames, passesOn(lines[:i], l.from)}
+		within[l.From] = from + end
+		calls[lines[from+end].Number] = raising{frames, passesOn(lines[:i], l.From)}
 	}
 	return calls
 }
@@ -125,10 +126,10 @@ var tracker = lazyregexp.New(`multiprocessing[/\\]resource_tracker\.py$`)
 
 // passesOn reports whether the lines above a traceback, from the same process, say that its exception passes on another
 // one.
-func passesOn(above []logLine, from string) bool {
+func passesOn(above []logtext.Line, from string) bool {
 	for i := len(above) - 1; i >= 0 && len(above)-i <= maxStrange; i-- {
-		if l := above[i]; l.from == from && strings.TrimSpace(message(l.text)) != "" {
-			return strings.Contains(l.text, "was the direct cause of the following exception")
+		if l := above[i]; l.From == from && strings.TrimSpace(logtext.TrimLoggerPrefix(l.Text)) != "" {
+			return strings.Contains(l.Text, "was the direct cause of the following exception")
 		}
 	}
 	return false
@@ -139,16 +140,16 @@ const maxStrange = 24
 
 // traceback reads the calls below the first line of a traceback and returns the line on which it ends, or -1. The
 // source below a call may look like anything. Lines of other processes in between are skipped.
-func traceback(lines []logLine, from string) (frames []frame, end int) {
+func traceback(lines []logtext.Line, from string) (frames []frame, end int) {
 	strange := 0
 	for i := 0; i < len(lines) && strange < maxStrange; i++ {
-		text := lines[i].text
-		if lines[i].from != from {
+		text := lines[i].Text
+		if lines[i].From != from {
 			continue
 		}
 		m := frameLine.FindStringSubmatch(text)
 		if m == nil && strings.Contains(text, "File ") {
-			m = frameLine.FindStringSubmatch(message(text)) // a logger's time and level stand before it
+			m = frameLine.FindStringSubmatch(logtext.TrimLoggerPrefix(text)) // a logger's time and level stand before it
 		}
 		if m != nil {
 			frames = append(frames, frame{path: m[1] + m[4] + m[7], line: m[2] + m[5] + m[8], function: m[3] + m[6] + m[9]})
@@ -158,11 +159,11 @@ func traceback(lines []logLine, from string) (frames []frame, end int) {
 		if strings.Contains(text, head) {
 			return nil, -1
 		}
-		if raisedLine.MatchString(message(text)) {
+		if raisedLine.MatchString(logtext.TrimLoggerPrefix(text)) {
 			return frames, i
 		}
 		if strange == 0 && len(frames) > 0 {
-			frames[len(frames)-1].source = strings.TrimSpace(message(text))
+			frames[len(frames)-1].source = strings.TrimSpace(logtext.TrimLoggerPrefix(text))
 		}
 		strange++
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/logtext"
 	"cudacompat/internal/version"
 )
 
@@ -42,18 +43,18 @@ var (
 )
 
 // look adds the signs in the lines of a log.
-func (t *Traces) look(lines []logLine) {
+func (t *Traces) look(lines []logtext.Line) {
 	for _, l := range lines {
-		if m := driverRelease.FindStringSubmatch(l.text); m != nil {
+		if m := driverRelease.FindStringSubmatch(l.Text); m != nil {
 			t.Drivers = keep(t.Drivers, m[1])
 		}
-		if m := frameLine.FindStringSubmatch(l.text); m != nil {
+		if m := frameLine.FindStringSubmatch(l.Text); m != nil {
 			t.Files = keep(t.Files, m[1]+m[4]+m[7])
 		}
-		if m := namesGPU.FindStringSubmatch(l.text); m != nil {
+		if m := namesGPU.FindStringSubmatch(l.Text); m != nil {
 			t.addGPU(m[1] + m[2] + m[3] + m[4])
 		}
-		t.Report = t.Report || describe.MatchString(l.text)
+		t.Report = t.Report || describe.MatchString(l.Text)
 	}
 }
 

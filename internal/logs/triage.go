@@ -16,6 +16,7 @@ import (
 	"io"
 
 	"cudacompat/internal/logs/decide"
+	"cudacompat/internal/logs/logtext"
 	"cudacompat/matrix/pin"
 )
 
@@ -121,7 +122,7 @@ func Read(ctx context.Context, signatures []Signature, sources []Source) (Diagno
 	for i, src := range sources {
 		if i > 0 && ctx.Err() != nil {
 			failed = errors.Join(failed, context.Cause(ctx))
-			j.unread = append(j.unread, fmt.Sprintf("%s was not read, nor were %d others: %v", clean([]byte(src.Name)),
+			j.unread = append(j.unread, fmt.Sprintf("%s was not read, nor were %d others: %v", logtext.Clean([]byte(src.Name)),
 				len(sources)-i-1, context.Cause(ctx)))
 			break
 		}
@@ -135,7 +136,7 @@ func Read(ctx context.Context, signatures []Signature, sources []Source) (Diagno
 
 // read adds one log.
 func (j *judging) read(ctx context.Context, s *scanner, source int) error {
-	name := clean([]byte(j.sources[source].Name))
+	name := logtext.Clean([]byte(j.sources[source].Name))
 	var failed error
 	cut := s.read(ctx, j.sources[source].Reader)
 	if cut != nil {
@@ -152,7 +153,7 @@ func (j *judging) read(ctx context.Context, s *scanner, source int) error {
 		j.unread = append(j.unread, fmt.Sprintf("%s was not judged to its end: %v", name, err))
 	}
 	j.records = append(j.records, read...)
-	j.kept, j.ends = append(j.kept, s.kept.lines()), append(j.ends, s.closing())
-	j.windows = j.windows || s.kept.wroteOnWindows()
+	j.kept, j.ends = append(j.kept, s.kept.Lines()), append(j.ends, s.closing())
+	j.windows = j.windows || s.kept.IsFromWindows()
 	return failed
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/logs/decide"
+	"cudacompat/internal/logs/logtext"
 	"cudacompat/internal/redact"
 	"cudacompat/matrix"
 )
@@ -27,10 +28,10 @@ type finding struct {
 
 // judging collects what was read of all logs, to judge it together.
 type judging struct {
-	events  [][]event   // by log
-	records []record    // of all logs
-	kept    [][]logLine // by log: the lines that were read by grammar
-	ends    []closing   // by log
+	events  [][]event        // by log
+	records []record         // of all logs
+	kept    [][]logtext.Line // by log: the lines that were read by grammar
+	ends    []closing        // by log
 	sources []Source
 	unread  []string
 	windows bool
@@ -134,7 +135,7 @@ func (f *finding) claim() decide.Claim {
 		Exact:    slices.Contains(ofItsOwn, f.cause), Raised: s.ID == raisedRecord, Which: f.saysWhich(),
 		Aborted: strings.Contains(f.because, "SIGABRT"), OfOne: slices.Contains(ofSomeRank, f.cause),
 		General: s.Weight <= symptom && !slices.Contains(bySignal, f.cause) || slices.Contains(ofTables, s.ID),
-		Clock:   f.when.layout, At: f.when.at}
+		Clock:   f.when.Layout, At: f.when.At}
 	if name, form := strings.CutPrefix(s.ID, "record-"); form {
 		c.Name = "form " + name
 	}
@@ -324,9 +325,9 @@ func (f *finding) diagnosis(log []event, sources []Source) Diagnosis {
 // quote returns an event's line in a form that is safe to show.
 func (e *event) quote(sources []Source) Line {
 	text := redact.Redact(e.text)
-	l := Line{Number: e.line, Text: aroundMatch(text, min(len(redact.Redact(e.text[:e.match[0]])), len(text)))}
+	l := Line{Number: e.line, Text: logtext.CutAround(text, min(len(redact.Redact(e.text[:e.match[0]])), len(text)))}
 	if len(sources) > 1 {
-		l.File = clean([]byte(sources[e.source].Name))
+		l.File = logtext.Clean([]byte(sources[e.source].Name))
 	}
 	return l
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/logtext"
 	"cudacompat/internal/redact"
 	"cudacompat/internal/tables"
 )
@@ -129,7 +130,7 @@ func (r record) onlyBears() bool { return r.kind == "pci" || r.kind == "gpu-seen
 // weighPackageTool distinguishes what a package tool could not do from what the system prevented.
 func weighPackageTool(r *record, _ *tables.Tables) string {
 	if about := areaOf(r.text); about == diskFull {
-		r.slots["sentence"] = message(r.text)
+		r.slots["sentence"] = logtext.TrimLoggerPrefix(r.text)
 		return about
 	}
 	return "package-tool"
@@ -193,7 +194,7 @@ var statements = []string{"no-gpu", "version", "no-cuda-build", "driver"}
 // terminal reports whether a record says that something ended and does not merely describe a state.
 func (r *record) terminal() bool {
 	return !slices.Contains(statements, r.kind) || r.frames != nil || aloud.MatchString(r.text) ||
-		raisedLine.MatchString(message(r.text))
+		raisedLine.MatchString(logtext.TrimLoggerPrefix(r.text))
 }
 
 // kernelSource is the cause for a compiler error in a program's own kernel.
@@ -248,7 +249,7 @@ func (r *record) finding(a answer) finding {
 	}
 	f := finding{event: event{signature: s, order: 1 << 20, source: r.source, line: r.line, text: r.text,
 		match: []int{0, len(r.text)}, wentOn: r.wentOn, onGPU: r.onGPU, latest: r.line, calm: r.calm,
-		ofMany: r.ofMany, built: r.built, earlier: r.earlier, from: r.from},
+		inJournal: r.inJournal, built: r.built, earlier: r.earlier, from: r.from},
 		cause: s.Cause, blame: s.Blame, rule: s.Rule, because: r.fill(a.because), form: r}
 	f.byWords = a.name != "" && s.Blame != Unknown && !r.prescribes(a)
 	switch f.do = r.steps(a.do); {
@@ -369,7 +370,7 @@ func weighAssertion(r *record, _ *tables.Tables) string {
 
 // weighAsked judges a requested feature that the program may not have been built with.
 func weighAsked(r *record, _ *tables.Tables) string {
-	r.slots["sentence"] = cmp.Or(r.slot("sentence"), r.slot("required"), message(r.text))
+	r.slots["sentence"] = cmp.Or(r.slot("sentence"), r.slot("required"), logtext.TrimLoggerPrefix(r.text))
 	switch {
 	case aboutStack.MatchString(r.slot("sentence")):
 		return ""
@@ -388,7 +389,7 @@ func weighSpeaker(r *record, _ *tables.Tables) string {
 	if launcherEnding.MatchString(r.text) {
 		return ""
 	}
-	if r.slots["sentence"] = message(r.text); askedOfScheduler.MatchString(r.text) {
+	if r.slots["sentence"] = logtext.TrimLoggerPrefix(r.text); askedOfScheduler.MatchString(r.text) {
 		return "usage"
 	}
 	r.slots["speaker"] = cmp.Or(r.slot("speaker"), "Xorg")
@@ -447,7 +448,7 @@ func weighImage(r *record, _ *tables.Tables) string {
 // weighSaid returns an answer that quotes the line.
 func weighSaid(name string) func(*record, *tables.Tables) string {
 	return func(r *record, _ *tables.Tables) string {
-		r.slots["sentence"] = message(r.text)
+		r.slots["sentence"] = logtext.TrimLoggerPrefix(r.text)
 		return name
 	}
 }
@@ -467,7 +468,7 @@ func weighSMIEnded(r *record, _ *tables.Tables) string { return smiEnded[r.slot(
 
 // weighUnreached judges an unreachable network address at which the program gave up. Many programs try again.
 func weighUnreached(r *record, _ *tables.Tables) string {
-	if r.slots["sentence"] = message(r.text); r.final || aloud.MatchString(r.text) {
+	if r.slots["sentence"] = logtext.TrimLoggerPrefix(r.text); r.final || aloud.MatchString(r.text) {
 		return "network-down"
 	}
 	return ""

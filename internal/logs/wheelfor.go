@@ -224,7 +224,7 @@ func hasCode(t *tables.Torch, gpu version.Capability) bool {
 func (j *judging) python() string {
 	for _, lines := range j.kept {
 		for _, l := range lines {
-			if m := saidPython.FindStringSubmatch(l.text); m != nil {
+			if m := saidPython.FindStringSubmatch(l.Text); m != nil {
 				if !strings.Contains(m[1], ".") {
 					return m[1][:1] + "." + m[1][1:]
 				}

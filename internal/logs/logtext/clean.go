@@ -1,4 +1,4 @@
-package logs
+package logtext
 
 import (
 	"bytes"
@@ -12,9 +12,9 @@ import (
 // escape matches a terminal control sequence: colours, cursor movements, titles, links.
 var escape = lazyregexp.New(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])`)
 
-// clean makes a piece of a log safe to match and print. It removes escapes, control bytes, marks that change the
+// Clean makes a piece of a log safe to match and print. It removes escapes, control bytes, marks that change the
 // direction of writing, and invalid UTF-8.
-func clean(b []byte) string {
+func Clean(b []byte) string {
 	if plain(b) {
 		return string(b)
 	}
@@ -35,9 +35,9 @@ func clean(b []byte) string {
 // introducer begins a colour or cursor movement. Parameters and one letter follow.
 var introducer = []byte("\x1b[")
 
-// withoutColours removes colours and cursor movements from text in place, because one may be inside a literal. It
+// StripColours removes colours and cursor movements from text in place, because one may be inside a literal. It
 // leaves other sequences to clean, and one cut off at the end to the next piece of the log.
-func withoutColours(text []byte) []byte {
+func StripColours(text []byte) []byte {
 	kept := text[:0]
 	for {
 		i := bytes.Index(text, introducer)
@@ -70,95 +70,54 @@ func plain(b []byte) bool {
 	return true
 }
 
-// maxShown is how many bytes of a line are kept for display.
-const maxShown = 400
+// MaxShown is how many bytes of a line are kept for display.
+const MaxShown = 400
 
-// aroundMatch cuts a line to the part around a match.
-func aroundMatch(text string, at int) string {
-	if len(text) <= maxShown {
+// CutAround cuts a line to the part around a match.
+func CutAround(text string, at int) string {
+	if len(text) <= MaxShown {
 		return strings.TrimSpace(text)
 	}
-	from := min(at, len(text)-maxShown)
-	if at < maxShown/4 {
+	from := min(at, len(text)-MaxShown)
+	if at < MaxShown/4 {
 		from = 0
 	}
-	part := strings.TrimSpace(strings.ToValidUTF8(text[from:from+maxShown], ""))
+	part := strings.TrimSpace(strings.ToValidUTF8(text[from:from+MaxShown], ""))
 	if from > 0 {
 		part = "…" + part
 	}
-	if from+maxShown < len(text) {
+	if from+MaxShown < len(text) {
 		part += "…"
 	}
 	return part
 }
 
-// hypothetical matches text that discusses an error and does not report it: advice, documentation.
-var hypothetical = lazyregexp.New(
+// Hypothetical matches text that discusses an error and does not report it: advice, documentation.
+var Hypothetical = lazyregexp.New(
 	`(?i)\b(?:if you (?:see|get|hit|encounter|run into|face)|to (?:avoid|prevent|fix|solve|resolve)|in case of|` +
 		`ignoring|such as|known issues?|troubleshooting|may (?:cause|raise|fail with|result in|lead to))\b`)
 
-// listing matches a source line that IPython, Rich or a compiler shows around the failing one, which has an arrow.
+// Listing matches a source line that IPython, Rich or a compiler shows around the failing one, which has an arrow.
 // Errors in such lines were not raised.
-var listing = lazyregexp.New(`^(?: +\d{1,5} {2,}(?:raise |assert |[rf]?["'])|│ +\d{1,5} │| +\d{1,6} \| +[^ #])`)
+var Listing = lazyregexp.New(`^(?: +\d{1,5} {2,}(?:raise |assert |[rf]?["'])|│ +\d{1,5} │| +\d{1,6} \| +[^ #])`)
 
-// collectorPrefix matches what log collectors put before a line: docker compose, Kubernetes, kubectl, journald,
+// CollectorPrefix matches what log collectors put before a line: docker compose, Kubernetes, kubectl, journald,
 // torchrun, Slurm and Ray, BuildKit, MSBuild and cargo; also the time, a quotation mark, or the mark of Python's bytes.
 // A journal names months in its reader's language.
-var collectorPrefix = lazyregexp.New(
+var CollectorPrefix = lazyregexp.New(
 	`^(?:(?:> ?| +|[\w./-]+ +\| |\[?\d{4}-\d\d-\d\d[T ][\d:.,]+Z?\]? |std(?:out|err) F |\[pod/[^\]]+\] |` +
 		`(?:[A-Z][a-z]{2}|[^\s\[|:>]{2,6}) [ \d]\d [\d:]{8} [\w.-]+ [\w.()-]+\[\d+\]: |\[(?:rank|default)\d+\]: ?|\d+: |` +
 		`\([\w ]+ pid=\d+[^)]*\) ?|\[\d+,\d+\]<std(?:out|err)>: ?|#\d+ \d+\.\d+ |\d+\.\d{1,3} |\d{1,3}>|b['"]|cargo:warning=))+`)
 
-// find searches a cleaned line for the pattern. A pattern for the start of the line is also tried after a collector's
-// prefix.
-func (s *Signature) find(text string) []int {
-	if !s.lines.Spelt(text) {
-		return nil
-	}
-	m := s.lines.FindStringSubmatchIndex(text)
-	if m != nil || !strings.Contains(s.Pattern, "^") {
-		return m
-	}
-	skip := len(collectorPrefix.FindString(text))
-	if skip == 0 {
-		return nil
-	}
-	m = s.lines.FindStringSubmatchIndex(text[skip:])
-	for i := range m {
-		if m[i] >= 0 {
-			m[i] += skip
-		}
-	}
-	return m
-}
-
-// match applies the signature to a cleaned line. It ignores an error that the line only quotes: in a comment, in source
-// around the failure, in code marks, or after words of advice.
-func (s *Signature) match(text string) []int {
-	m := s.find(text)
-	if m == nil {
-		return nil
-	}
-	head := strings.TrimLeft(text, " ")
-	if strings.HasPrefix(head, "# ") || strings.HasPrefix(head, "//") || listing.MatchString(text) {
-		return nil
-	}
-	lead := text[:m[0]]
-	if inCodeMarks(text, lead) || hypothetical.MatchString(lead) {
-		return nil
-	}
-	return m
-}
-
-// inCodeMarks reports whether the text after lead is in code marks. A mark that the line does not close opens a pasted
-// log, and so do marks around the whole line.
-func inCodeMarks(text, lead string) bool {
+// IsQuotedAsCode reports whether the text of a line after lead is in code marks. A mark that the line does not close
+// opens a pasted log, and so do marks around the whole line.
+func IsQuotedAsCode(text, lead string) bool {
 	if assertedCondition.MatchString(lead) {
 		return false
 	}
 	text, lead = gnuQuoted.ReplaceAllString(text, ""), gnuQuoted.ReplaceAllString(lead, "")
 	marks := strings.Count(text, "`")
-	line := strings.Trim(text[len(collectorPrefix.FindString(text)):], " ")
+	line := strings.Trim(text[len(CollectorPrefix.FindString(text)):], " ")
 	whole := marks == 2 && strings.HasPrefix(line, "`") && strings.HasSuffix(line, "`")
 	return strings.Count(lead, "`")%2 == 1 && marks%2 == 0 && !whole
 }

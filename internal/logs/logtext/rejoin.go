@@ -1,4 +1,4 @@
-package logs
+package logtext
 
 import (
 	"bufio"
@@ -39,7 +39,7 @@ func rejoin(r *bufio.Reader) *bufio.Reader {
 	}
 	j := &rejoiningReader{from: r, width: width}
 	j.advance()
-	return bufio.NewReaderSize(j, chunk)
+	return bufio.NewReaderSize(j, ChunkSize)
 }
 
 // brokenAt returns the width at which lines were broken: the length that occurs twice as often as any other. It returns

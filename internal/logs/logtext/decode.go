@@ -1,4 +1,10 @@
-package logs
+// Package logtext reads the text of a log: any encoding that logs come in, cleaned for matching and for display.
+//
+// [Decode] recognises gzip, UTF-16, Docker's JSON lines and the lines that PowerShell broke. An [Excerpt] keeps the lines
+// around marks of trouble, whatever the size of the log. [Clean], [TrimCollectorPrefix] and [TrimLoggerPrefix] strip what
+// terminals, log collectors and loggers add to a line. [IsNotice] and [StatesAt] tell a line that reports an error from
+// one that only informs or quotes. What a line means is not decided here.
+package logtext
 
 import (
 	"bufio"
@@ -11,21 +17,21 @@ import (
 	"unicode/utf8"
 )
 
-// decode detects from its first bytes how a log is written: gzip (1f 8b), UTF-16 with its mark, as PowerShell's ">"
+// Decode detects from its first bytes how a log is written: gzip (1f 8b), UTF-16 with its mark, as PowerShell's ">"
 // writes it (ff fe), Docker's JSON lines, or plain text.
-func decode(r io.Reader) (io.Reader, error) {
-	plain := bufio.NewReaderSize(r, chunk)
+func Decode(r io.Reader) (io.Reader, error) {
+	plain := bufio.NewReaderSize(r, ChunkSize)
 	switch magic, _ := plain.Peek(2); {
 	case bytes.Equal(magic, []byte{0x1f, 0x8b}):
 		unzipped, err := gzip.NewReader(plain)
 		if err != nil {
 			return nil, err
 		}
-		return unwrapDockerLines(bufio.NewReaderSize(&boundedReader{unzipped, maxUnpacked}, chunk)), nil
+		return unwrapDockerLines(bufio.NewReaderSize(&boundedReader{unzipped, maxUnpacked}, ChunkSize)), nil
 	case bytes.Equal(magic, []byte{0xff, 0xfe}):
-		return rejoin(bufio.NewReaderSize(&wide{plain, binary.LittleEndian}, chunk)), nil
+		return rejoin(bufio.NewReaderSize(&wide{plain, binary.LittleEndian}, ChunkSize)), nil
 	case bytes.Equal(magic, []byte{0xfe, 0xff}):
-		return rejoin(bufio.NewReaderSize(&wide{plain, binary.BigEndian}, chunk)), nil
+		return rejoin(bufio.NewReaderSize(&wide{plain, binary.BigEndian}, ChunkSize)), nil
 	}
 	return unwrapDockerLines(plain), nil
 }
@@ -80,3 +86,6 @@ func (w *wide) Read(p []byte) (int, error) {
 	}
 	return len(out), err
 }
+
+// ChunkSize is how many bytes of a log are read at once.
+const ChunkSize = 256 << 10

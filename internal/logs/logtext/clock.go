@@ -1,4 +1,4 @@
-package logs
+package logtext
 
 import (
 	"strings"
@@ -23,11 +23,11 @@ var clocks = []struct {
 		"Jan _2 15:04:05"},
 }
 
-// stampBefore returns the time of the line that contains the byte before end. Lines of a traceback have none, so it may
-// be that of an earlier line.
-func stampBefore(region []byte, end int) stamp {
-	text := string(region[max(0, end-bytesBefore):end])
-	last := stamp{}
+// FindStampBefore returns the time of the line that contains the byte before end. Lines of a traceback have none, so it
+// may be that of an earlier line.
+func FindStampBefore(region []byte, end int) Stamp {
+	text := string(region[max(0, end-BytesBefore):end])
+	last := Stamp{}
 	position := -1
 	for i, c := range clocks {
 		all := c.pattern.FindAllStringSubmatchIndex(text, -1)
@@ -36,7 +36,7 @@ func stampBefore(region []byte, end int) stamp {
 		}
 		m := all[len(all)-1]
 		if at, err := time.Parse(c.layout, groups(text, m)); err == nil && m[0] > position {
-			last, position = stamp{layout: i + 1, at: at}, m[0]
+			last, position = Stamp{Layout: i + 1, At: at}, m[0]
 		}
 	}
 	return last
@@ -52,6 +52,16 @@ func groups(text string, match []int) string {
 }
 
 // before reports whether s is known to be earlier than t.
-func (s stamp) before(t stamp) bool {
-	return s.layout != 0 && s.layout == t.layout && s.at.Before(t.at)
+func (s Stamp) before(t Stamp) bool {
+	return s.Layout != 0 && s.Layout == t.Layout && s.At.Before(t.At)
+}
+
+// BytesBefore is how much of a long line before a literal's end is looked at.
+const BytesBefore = 2 << 10
+
+// Stamp is the time in a log line. Two stamps are comparable only if they have the same format: a kernel's seconds
+// since boot say nothing about a program's clock.
+type Stamp struct {
+	Layout int // 0: none
+	At     time.Time
 }

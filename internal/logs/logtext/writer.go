@@ -1,4 +1,4 @@
-package logs
+package logtext
 
 import "cudacompat/internal/lazyregexp"
 
@@ -9,8 +9,8 @@ import "cudacompat/internal/lazyregexp"
 //	[1,3]<stderr>:KeyError: 'label'
 var wrote = lazyregexp.New(`^(?:\[((?:rank|default)\d+)\]|\(([\w ]+ pid=\d+)|\[\d+,(\d+)\]<std)`)
 
-// writer returns the process that wrote a line, if a launcher names it, otherwise "".
-func writer(line string) string {
+// FindWriter returns the process that wrote a line, if a launcher names it, otherwise "".
+func FindWriter(line string) string {
 	m := wrote.FindStringSubmatch(line)
 	if m == nil {
 		return ""
