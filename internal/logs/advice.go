@@ -235,8 +235,8 @@ func (j *judging) searchFor(d *Diagnosis) []string {
 // codeCauses are what the code that raised the exception does wrong, and not what it was given.
 var codeCauses = []string{"tensors-on-different-devices", "dtype-mismatch", "inplace-in-autograd", "fsdp-mixed-types", "tensor-refused"}
 
-// raisedByTheirs sends to the project whose own code failed, where no call of the user's own is shown: a row's steps are
-// for whoever can change the code.
+// raisedByTheirs sends to the project whose own code failed, where no call of the user's own is shown: a row's steps
+// are for whoever can change the code.
 func (j *judging) raisedByTheirs(d *Diagnosis) ([]string, string) {
 	if d.Blame != Program || d.form || !slices.Contains(codeCauses, d.Cause) {
 		return nil, ""

@@ -5,6 +5,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs/logtext"
+	"cudacompat/internal/logs/traceback"
 )
 
 // outermost matches the first call of a script; unreadable matches a script that Python could not parse.
@@ -113,10 +114,10 @@ func startsIn(lines []logtext.Line, i int) (script, line string) {
 		return "", ""
 	}
 	m := outermost.FindStringSubmatch(text)
-	if m == nil || !heads(lines[:i]) || distributionDirectory.MatchString(m[1]) || pythonsOwn.MatchString(m[1]) {
+	if m == nil || !heads(lines[:i]) || traceback.DistributionDirectory.MatchString(m[1]) || traceback.StandardLibrary.MatchString(m[1]) {
 		return "", ""
 	}
-	if _, end := traceback(lines[i:], lines[i].From); end < 0 || follows.MatchString(lines[i+end].Text) {
+	if _, end := traceback.Read(lines[i:], lines[i].From); end < 0 || follows.MatchString(lines[i+end].Text) {
 		return "", ""
 	}
 	return m[1], m[2]
@@ -128,7 +129,7 @@ func heads(above []logtext.Line) bool {
 	for i >= 0 && outermost.MatchString(above[i].Text) {
 		i-- // of another rank
 	}
-	if i < 0 || !strings.Contains(above[i].Text, head) {
+	if i < 0 || !strings.Contains(above[i].Text, traceback.Header) {
 		return false
 	}
 	for _, l := range above[max(0, i-3):i] {

@@ -6,6 +6,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs/logtext"
+	"cudacompat/internal/logs/traceback"
 	"cudacompat/internal/tables"
 )
 
@@ -39,7 +40,7 @@ func weighMemory(r *record, _ *tables.Tables) string {
 		return "memory"
 	case r.slot("want") != "":
 		return "memory-want"
-	case r.frames != nil || raisedLine.MatchString(logtext.TrimLoggerPrefix(r.text)):
+	case r.frames != nil || traceback.RaisedLine.MatchString(logtext.TrimLoggerPrefix(r.text)):
 		return "memory"
 	}
 	return "memory-unsaid" // a compiled program's: another process may hold it

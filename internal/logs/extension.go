@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/traceback"
 )
 
 // libraryFile matches a package's library in a line: its directory, or its own name if it is beside the packages.
@@ -75,7 +76,7 @@ var builtAgainInPlace = []string{
 // readExtension names the package that was built for another PyTorch, and how to make it fit.
 func readExtension(f *finding) bool {
 	name := packageIn(f.text)
-	if name == "" && inPlace.MatchString(f.text) && !distributionDirectory.MatchString(f.text) {
+	if name == "" && inPlace.MatchString(f.text) && !traceback.DistributionDirectory.MatchString(f.text) {
 		f.do = builtAgainInPlace
 	}
 	if name == "" || name == "torch" {

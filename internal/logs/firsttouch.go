@@ -27,11 +27,11 @@ func (r *record) touchesFirst() bool {
 	if r.kind != "exception" || !strings.HasSuffix(r.slot("message"), "CUDA error: out of memory") {
 		return false
 	}
-	switch at := r.raisingFrame(); at.function {
+	switch at := r.raisingFrame(); at.Function {
 	case "_lazy_init", "set_device":
 		return true
 	case "convert":
-		return strings.Contains(at.path, "torch/nn/modules/module.py")
+		return strings.Contains(at.Path, "torch/nn/modules/module.py")
 	}
 	return false
 }

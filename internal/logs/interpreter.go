@@ -14,10 +14,11 @@ var (
 	runsPython = lazyregexp.New("`(?:python (-m pip|-c) |pip (install|uninstall) )")
 )
 
-// interpreter returns the Python whose packages the deciding line and the tracebacks show; "" if they show none, or several.
+// interpreter returns the Python whose packages the deciding line and the tracebacks show; "" if they show none, or
+// several.
 //
-// The prefix of a virtual environment has its own bin/python. A directory of the system or of a user's home belongs to an
-// interpreter elsewhere: of that one only the name is known.
+// The prefix of a virtual environment has its own bin/python. A directory of the system or of a user's home belongs to
+// an interpreter elsewhere: of that one only the name is known.
 func (d *Diagnosis) interpreter() string {
 	paths := slices.Clone(d.Traces.Files)
 	if len(d.Lines) > 0 {

@@ -109,7 +109,7 @@ func launchers(records []record) (names []string) {
 		return nil
 	}
 	for _, f := range slices.Backward(records[i].frames) {
-		name := packageNamed(f.project())
+		name := packageNamed(f.Project())
 		if compiledParts.MatchString("/"+name+"/") && !slices.Contains(names, name) {
 			names = append(names, name)
 		}

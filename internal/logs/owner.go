@@ -2,77 +2,24 @@ package logs
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs/logtext"
+	"cudacompat/internal/logs/traceback"
 	"cudacompat/internal/redact"
 )
 
-// plugin matches the directory of a part that a server loads, and checkout that of a known project: a clone, or an
-// installation from one. generated matches a source that is not a file, such as what Python generates for a dataclass.
-var (
-	plugin   = lazyregexp.New(`[/\\](?:custom_nodes|webui[/\\]extensions)[/\\]([^/\\]+)[/\\]`)
-	checkout = lazyregexp.New(`(?i)[/\\](vllm|sglang|transformers|diffusers|accelerate|peft|trl|deepspeed|megatron(?:-lm)?|ms-swift|` +
-		`swift|llama-?factory|verl|openrlhf|axolotl|unsloth|comfyui|stable-diffusion-webui|text-generation-webui|detectron2|` +
-		`mmdetection\w*|mmcv|mmengine|fairseq|nerfstudio|ultralytics|tensorrt[_-]llm|flash-attention|xformers|pytorch|` +
-		`agentlightning|lm-evaluation-harness|lm_eval|nemo|text_generation_server|lmdeploy|aphrodite(?:-engine)?|exllamav2|tabbyapi|` +
-		`fastchat|invokeai|kohya_ss|sd-scripts|ai-toolkit|ktransformers|mlc-llm|torchtune|litgpt)[/\\]`)
-	generatedSource = lazyregexp.New(`^<`)
-	cythonSource    = lazyregexp.New(`^[^/\\].*\.px[id]$|^[^/\\]+[/\\].*\.pyx$`) // of a compiled module, as it was built
-	generatedKernel = lazyregexp.New(`[/\\]\.cache[/\\](?:torch_extensions[/\\][^/\\]+[/\\])?(\w[\w-]*)[/\\].+\.(?:cuh?|cpp|cc|h)$`)
-)
-
-// project returns the project whose code a call belongs to, unless it is the user's: an installed package, a checkout
-// of a known project, or code that Python generated.
-func (f frame) project() string {
-	if owner := f.owner(); owner != "" {
-		return owner
-	}
-	if m := plugin.FindStringSubmatch(f.path); m != nil {
-		return m[1]
-	}
-	if m := checkout.FindStringSubmatch(f.path); m != nil {
-		return m[1]
-	}
-	if m := generatedKernel.FindStringSubmatch(f.path); m != nil {
-		return m[1]
-	}
-	if generatedSource.MatchString(f.path) && !strings.HasPrefix(f.path, "<ipython") || cythonSource.MatchString(f.path) {
-		return "python"
-	}
-	return ""
-}
-
-// between lists the directories that projects have between their own and that of their package.
-var between = []string{"python", "src", "lib"}
-
-// layout returns the project whose directory layout a path has: alpa/alpa/api.py, sglang/python/sglang/srt.
-func (f frame) layout() string {
-	parts := strings.FieldsFunc(f.path, func(r rune) bool { return r == '/' || r == '\\' })
-	for i := 1; i < len(parts)-1; i++ {
-		before := i - 1
-		if slices.Contains(between, parts[before]) && before > 0 {
-			before--
-		}
-		if strings.EqualFold(strings.ReplaceAll(parts[before], "-", "_"), parts[i]) {
-			return parts[i]
-		}
-	}
-	return ""
-}
-
 // ofProject returns the project of a call in a traceback, or "" for the program itself. A project that is recognised
 // only by its path's layout counts as the program itself if the program was started from it.
-func (r *record) ofProject(f frame) string {
-	if p := f.project(); p != "" {
+func (r *record) ofProject(f traceback.Frame) string {
+	if p := f.Project(); p != "" {
 		return p
 	}
-	name := f.layout()
+	name := f.Layout()
 	for _, outer := range r.frames {
-		if outer.project() == "" {
-			if outer.layout() == name {
+		if outer.Project() == "" {
+			if outer.Layout() == name {
 				return ""
 			}
 			break
@@ -93,20 +40,11 @@ func (r *record) place() string {
 // ownPlace returns the file and line of that call, if there is one.
 func (r *record) ownPlace() (at string, found bool) {
 	for i := len(r.frames) - 1; i >= 0; i-- {
-		if f := r.frames[i]; f.line != "" && r.ofProject(f) == "" {
-			return f.file() + ", line " + f.line, true
+		if f := r.frames[i]; f.Line != "" && r.ofProject(f) == "" {
+			return f.File() + ", line " + f.Line, true
 		}
 	}
 	return "", false
-}
-
-// file returns the name of a call's file, with its directory if the name says nothing.
-func (f frame) file() string {
-	parts := strings.FieldsFunc(f.path, func(r rune) bool { return r == '/' || r == '\\' })
-	if n := len(parts); n > 1 && parts[n-1] == "__init__.py" {
-		return parts[n-2] + "/" + parts[n-1]
-	}
-	return parts[max(0, len(parts)-1):][0]
 }
 
 // carry matches packages through which programs communicate. Their exceptions, such as a timeout or a closed
@@ -115,13 +53,13 @@ var carry = lazyregexp.New(`^(?:aiohttp|httpx|httpcore|requests|urllib3|uvicorn|
 
 // theirs returns the deepest call in a traceback that belongs to a project, and the project. It returns false if a call
 // of the program's own code is below all of them. A package that carries messages is skipped for its caller.
-func (r *record) theirs() (at frame, project string, found bool) {
+func (r *record) theirs() (at traceback.Frame, project string, found bool) {
 	for i := len(r.frames) - 1; i >= 0; i-- {
 		f := r.frames[i]
 		switch p := r.ofProject(f); {
 		case p == "":
 			return at, project, found
-		case p != "python" && !f.passes():
+		case p != "python" && !f.OnlyForwards():
 			if !carry.MatchString(p) {
 				return f, p, true
 			}
@@ -153,25 +91,13 @@ func (r record) raisedByOwn() bool {
 	return !found
 }
 
-// relays are the functions of libraries that only pass on what the call above them asked, and handsOn a call that has the
-// arguments of its own function, whatever they are:
-//
-//	return convert_to_fp32(self.model_forward(*args, **kwargs))
-var (
-	relays  = lazyregexp.New(`^__getattr|^_(?:wrapped_)?call_impl$|^decorate_context$|^error_handler$`)
-	handsOn = lazyregexp.New(`\(\*\w+, \*\*\w+\)`)
-)
-
-// passes reports whether a call only passes on what the one above it requested.
-func (f frame) passes() bool { return relays.MatchString(f.function) || handsOn.MatchString(f.source) }
-
 // deepest returns the package of the last call outside Python's standard library.
 func (r *record) deepest() string {
 	for i := len(r.frames) - 1; i >= 0; i-- {
-		if r.frames[i].passes() {
+		if r.frames[i].OnlyForwards() {
 			continue // the one above asked for what is not there, or called with these arguments
 		}
-		if owner := r.frames[i].owner(); owner != "python" {
+		if owner := r.frames[i].Owner(); owner != "python" {
 			return owner
 		}
 	}
@@ -186,9 +112,9 @@ const maxSearch = 90
 
 // searchWords returns the words to search a project's issues for: the class and message of an exception without what
 // belongs to this run, or the call that raised it if the message says nothing.
-func (r *record) searchWords(at frame) string {
+func (r *record) searchWords(at traceback.Frame) string {
 	words := searchable(redact.Within(r.text, r.slot("message")))
-	return strings.TrimSpace(r.slot("class") + " " + cmp.Or(words, at.function))
+	return strings.TrimSpace(r.slot("class") + " " + cmp.Or(words, at.Function))
 }
 
 // The types of a C++ function's arguments behind its name, and names that a program generated:
@@ -236,5 +162,5 @@ func releaseIn(lines []logtext.Line, project string) string {
 // isCloned reports whether the deepest call in a traceback belongs to a clone of somebody else's project.
 func (r *record) isCloned() bool {
 	at, project, found := r.theirs()
-	return found && project != "" && at.owner() == ""
+	return found && project != "" && at.Owner() == ""
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/traceback"
 	"cudacompat/internal/tables"
 )
 
@@ -29,7 +30,7 @@ func weighModule(r *record, _ *tables.Tables) string {
 	module := r.slot("module")
 	root, _, _ := strings.Cut(module, ".")
 	switch {
-	case slices.ContainsFunc(r.frames, func(f frame) bool { return f.function == "_import_module_from_library" }):
+	case slices.ContainsFunc(r.frames, func(f traceback.Frame) bool { return f.Function == "_import_module_from_library" }):
 		return "jit-module"
 	case r.unpickles() && !stack.MatchString(root):
 		return "module-of-sender"
@@ -53,7 +54,7 @@ func weighModule(r *record, _ *tables.Tables) string {
 // unpickles reports whether a module was missing while Python loaded an object that another process or run had written.
 func (r *record) unpickles() bool {
 	return r.slot("class") == "RaySystemError" || strings.Contains(r.slot("source"), "pickle.load") || strings.Contains(r.slot("source"), "unpickler.load") ||
-		slices.ContainsFunc(r.frames, func(f frame) bool { return f.function == "deserialize_objects" })
+		slices.ContainsFunc(r.frames, func(f traceback.Frame) bool { return f.Function == "deserialize_objects" })
 }
 
 // The words that show an exception's side if no grammar read more from it.
@@ -179,13 +180,13 @@ func (r *record) byClass(class, text string) (answer string, decided bool) {
 		return "packages-do-not-fit", true
 	case class == "CompileException" || class == "TypingError":
 		return "kernel-source", true
-	case last.losesPartner(class):
+	case losesPartner(last, class):
 		return "", true // the process at the other end died, of what its own lines say
-	case loads.MatchString(last.function) && r.caller() == theirs && !carries.MatchString(class):
+	case loads.MatchString(last.Function) && r.caller() == theirs && !carries.MatchString(class):
 		return "installation", true
-	case class == "AttributeError" && strings.Contains(text, "NoneType") && wraps.MatchString(last.path):
+	case class == "AttributeError" && strings.Contains(text, "NoneType") && wraps.MatchString(last.Path):
 		return "extension", true
-	case last.function == "_execute_child" || class == "KeyError" && modelNames.MatchString(last.path):
+	case last.Function == "_execute_child" || class == "KeyError" && modelNames.MatchString(last.Path):
 		return "environment", true
 	}
 	return "", false
@@ -226,8 +227,8 @@ func (r *record) byArea(class, text string) string {
 
 // losesPartner reports whether a call belongs to the library through which Python processes communicate, and the
 // exception means that one of them is gone.
-func (f frame) losesPartner(class string) bool {
-	return strings.Contains(f.path, "multiprocessing") && lostPartner.MatchString(class)
+func losesPartner(f traceback.Frame, class string) bool {
+	return strings.Contains(f.Path, "multiprocessing") && lostPartner.MatchString(class)
 }
 
 var lostPartner = lazyregexp.New(`^(?:ConnectionResetError|ConnectionRefusedError|BrokenPipeError|EOFError)$`)

@@ -9,6 +9,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs/logtext"
+	"cudacompat/internal/logs/traceback"
 	"cudacompat/internal/tables"
 )
 
@@ -17,9 +18,9 @@ import (
 type record struct {
 	kind      string
 	slots     map[string]string
-	frames    []frame // of a traceback, the outermost first
-	wraps     bool    // its exception only passes on the one above it
-	from      string  // the process that wrote it, where a launcher says
+	frames    []traceback.Frame // of a traceback, the outermost first
+	wraps     bool              // its exception only passes on the one above it
+	from      string            // the process that wrote it, where a launcher says
 	line      int
 	source    int
 	text      string
@@ -74,7 +75,7 @@ const soonest = 50 * time.Millisecond
 func (s *scanner) records(ctx context.Context, source int, least time.Duration) ([]record, error) {
 	end := time.Now().Add(least)
 	lines := s.kept.Lines()
-	calls := tracebacks(lines)
+	calls := traceback.ReadAll(lines)
 	wentOn := max(s.last.wentOn(s.lines), lastServed(lines))
 	_, ended := s.last.lines(s.lines)
 	onGPU := lastOnGPU(lines)
@@ -98,8 +99,8 @@ func (s *scanner) records(ctx context.Context, source int, least time.Duration) 
 			r.inJournal, r.built, r.earlier = l.InJournal, build.holds(l.Number), l.Number < last
 			r.edited = edited && !r.earlier && ofSyntax.MatchString(r.slots["class"])
 			r.notice = r.notice || belowHead(lines, i)
-			r.frames, r.wraps = calls[l.Number].frames, calls[l.Number].wraps
-			r.notice = r.notice || r.ofTracker()
+			r.frames, r.wraps = calls[l.Number].Frames, calls[l.Number].Wraps
+			r.notice = r.notice || r.isFromResourceTracker()
 			r.from, r.final = l.From, ended-l.Number < lastLines
 			r.caught = caught(lines[i+1:])
 			if _, project, found := r.theirs(); found {
@@ -251,7 +252,7 @@ func continuation(next []logtext.Line) string {
 	var rest strings.Builder
 	for _, l := range next[:min(3, len(next))] {
 		text := strings.TrimSpace(l.Text)
-		if text == "" || raisedLine.MatchString(logtext.TrimLoggerPrefix(text)) || frameLine.MatchString(text) || strings.Contains(text,
+		if text == "" || traceback.RaisedLine.MatchString(logtext.TrimLoggerPrefix(text)) || traceback.FrameLine.MatchString(text) || strings.Contains(text,
 			"Traceback (most") || strings.HasPrefix(text, "CUDA kernel errors might") {
 			break
 		}

@@ -9,6 +9,7 @@ import (
 
 	"cudacompat/internal/logs/decide"
 	"cudacompat/internal/logs/logtext"
+	"cudacompat/internal/logs/traceback"
 )
 
 // recorded lists lines of every kind of record, with their slots and the answer.
@@ -465,9 +466,9 @@ func FuzzTraceback(f *testing.F) {
 				t.Fatalf("%q has no class", text)
 			}
 		}
-		for number, raised := range tracebacks(lines) {
-			if number < 1 || number > len(lines) || len(raised.frames) > len(lines) {
-				t.Fatalf("%d calls end on line %d of %d", len(raised.frames), number, len(lines))
+		for number, raised := range traceback.ReadAll(lines) {
+			if number < 1 || number > len(lines) || len(raised.Frames) > len(lines) {
+				t.Fatalf("%d calls end on line %d of %d", len(raised.Frames), number, len(lines))
 			}
 		}
 	})

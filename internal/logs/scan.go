@@ -301,8 +301,8 @@ func (e *event) again(lines []logtext.Line) int {
 	return e.line
 }
 
-// moveToLogLine moves an event from a sentence about the error, or from the source that raises it, to the first log line
-// with the error itself, if there is one. The text of a thread often precedes the log.
+// moveToLogLine moves an event from a sentence about the error, or from the source that raises it, to the first log
+// line with the error itself, if there is one. The text of a thread often precedes the log.
 func (e *event) moveToLogLine(lines []logtext.Line) {
 	if !quotes(e.text[:e.match[0]]) {
 		return

@@ -5,6 +5,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs/logtext"
+	"cudacompat/internal/logs/traceback"
 )
 
 // sourceReach is how far above an exception the source line that raised it can be. Since 3.11 Python draws marks
@@ -20,7 +21,7 @@ func (r *record) readSource(above []logtext.Line) {
 	class := r.slot("class")
 	for i := len(above) - 1; i >= 0 && class != ""; i-- {
 		text := strings.TrimLeft(above[i].Text, " │❱>-0123456789")
-		if m := frameLine.FindStringSubmatch(above[i].Text); m != nil && ofSyntax.MatchString(class) {
+		if m := traceback.FrameLine.FindStringSubmatch(above[i].Text); m != nil && ofSyntax.MatchString(class) {
 			r.slots["place"] = m[1] + ", line " + m[2]
 			return
 		}

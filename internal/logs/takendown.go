@@ -24,7 +24,7 @@ func (r *record) isTakenDown() bool {
 		return false
 	}
 	class := r.slot("class")
-	return takenDown.MatchString(class) || r.raisingFrame().losesPartner(class)
+	return takenDown.MatchString(class) || losesPartner(r.raisingFrame(), class)
 }
 
 // failedBefore reports whether the log has, above a line of it, an exception that no teardown explains.

@@ -7,6 +7,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs/logtext"
+	"cudacompat/internal/logs/traceback"
 )
 
 // detailed adds to the answer about an exception what its calls and its source line show: where to look, which package
@@ -30,7 +31,7 @@ func (r *record) detailed(answer string) string {
 
 // downloads reports whether an exception was raised while a file was downloaded.
 func (r *record) downloads() bool {
-	return slices.ContainsFunc(r.frames, func(f frame) bool { return fetches.MatchString(f.function) })
+	return slices.ContainsFunc(r.frames, func(f traceback.Frame) bool { return fetches.MatchString(f.Function) })
 }
 
 // fetches matches functions that download files: Python's library, PyTorch's and the Hugging Face hub's.
@@ -86,7 +87,7 @@ func (r *record) withPlace(answer string) string {
 		switch {
 		case own:
 			answer += "-called"
-		case at.owner() == "" && answer == "program":
+		case at.Owner() == "" && answer == "program":
 			answer = "program-cloned"
 		default:
 			answer += "-theirs"
@@ -122,7 +123,7 @@ func (r *record) misfitIn(answer string) string {
 }
 
 // ofIssues fills the slots with the words to search for in the issues of the project whose call raised an exception.
-func (r *record) ofIssues() (at frame, found bool) {
+func (r *record) ofIssues() (at traceback.Frame, found bool) {
 	at, project, found := r.theirs()
 	if found {
 		r.fillIssues(at, project)

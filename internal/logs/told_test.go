@@ -126,7 +126,8 @@ func TestOfServer(t *testing.T) {
 	}
 }
 
-// TestWordsAlone holds that a failure of which only words are known is searched for and observed, and nothing is prescribed.
+// TestWordsAlone holds that a failure of which only words are known is searched for and observed, and nothing is
+// prescribed.
 func TestWordsAlone(t *testing.T) {
 	for name, c := range map[string]struct{ log, has string }{
 		"a clause of the system": {"Error: starting flurbd: fork/exec /usr/bin/flurb of the node: no such file or directory\n", "of the node no such file"},
@@ -139,8 +140,8 @@ func TestWordsAlone(t *testing.T) {
 	}
 }
 
-// TestHeadlessTraceback: calls that were pasted without the first line of their traceback tell whose code raised it, and a
-// stack that a program logged does not.
+// TestHeadlessTraceback: calls that were pasted without the first line of their traceback tell whose code raised it,
+// and a stack that a program logged does not.
 func TestHeadlessTraceback(t *testing.T) {
 	calls := "  File \"/venv/lib/python3.12/site-packages/sglang/srt/layers/attention/flashinfer_backend.py\", line 1216, in plan\n" +
 		"    self._plan_info = self._cached_module.plan(\n" +

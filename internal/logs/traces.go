@@ -6,6 +6,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs/logtext"
+	"cudacompat/internal/logs/traceback"
 	"cudacompat/internal/version"
 )
 
@@ -48,7 +49,7 @@ func (t *Traces) look(lines []logtext.Line) {
 		if m := driverRelease.FindStringSubmatch(l.Text); m != nil {
 			t.Drivers = keep(t.Drivers, m[1])
 		}
-		if m := frameLine.FindStringSubmatch(l.Text); m != nil {
+		if m := traceback.FrameLine.FindStringSubmatch(l.Text); m != nil {
 			t.Files = keep(t.Files, m[1]+m[4]+m[7])
 		}
 		if m := namesGPU.FindStringSubmatch(l.Text); m != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/traceback"
 )
 
 // concrete lists the slots that name a thing and not only a word. Only an answer with such a slot recommends a fix.
@@ -77,10 +78,10 @@ func (f *finding) slots() map[string]string {
 var stackCore = []string{"torch", "python", "numpy", "jax", "jaxlib", "tensorflow", "keras"}
 
 // outsideTorch returns the deepest call of a traceback that is a project's and not of the frameworks that it calls.
-func (r *record) outsideTorch() (at frame, project string, found bool) {
+func (r *record) outsideTorch() (at traceback.Frame, project string, found bool) {
 	for _, f := range slices.Backward(r.frames) {
 		p := r.ofProject(f)
-		if p != "" && !f.passes() && !slices.Contains(stackCore, p) {
+		if p != "" && !f.OnlyForwards() && !slices.Contains(stackCore, p) {
 			return f, p, true
 		}
 	}
@@ -88,13 +89,14 @@ func (r *record) outsideTorch() (at frame, project string, found bool) {
 }
 
 // fillIssues fills the slots by which the issues of a project are searched.
-func (r *record) fillIssues(at frame, project string) {
-	r.slots["file"], r.slots["words"] = at.file(), r.searchWords(at)
+func (r *record) fillIssues(at traceback.Frame, project string) {
+	r.slots["file"], r.slots["words"] = at.File(), r.searchWords(at)
 	r.slots["project"] = cmp.Or(distributions[project], brings[project], project)
 	r.slots["issues"] = strings.TrimSpace(r.slots["project"] + " " + r.slot("release"))
 }
 
-// The parts of a message that say nothing to others: names that were taken out, what stands in braces, times and counters.
+// The parts of a message that say nothing to others: names that were taken out, what stands in braces, times and
+// counters.
 var (
 	ofThisRun = lazyregexp.New(`\{[^{}]*\}|\*\*\*\S*|\b\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?\b|\b\d+/\d+\b|\[[\d ,:.]*\]|:\d+(?::\d+)+|\b\d{4}-\d\d-\d\d\b|` +
 		`\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b,? \d{1,2} \w{3} \d{4}|\b[AP]M UTC\b|` +

@@ -8,6 +8,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs/logtext"
+	"cudacompat/internal/logs/traceback"
 	"cudacompat/internal/redact"
 	"cudacompat/internal/tables"
 )
@@ -194,7 +195,7 @@ var statements = []string{"no-gpu", "version", "no-cuda-build", "driver"}
 // terminal reports whether a record says that something ended and does not merely describe a state.
 func (r *record) terminal() bool {
 	return !slices.Contains(statements, r.kind) || r.frames != nil || aloud.MatchString(r.text) ||
-		raisedLine.MatchString(logtext.TrimLoggerPrefix(r.text))
+		traceback.RaisedLine.MatchString(logtext.TrimLoggerPrefix(r.text))
 }
 
 // kernelSource is the cause for a compiler error in a program's own kernel.
@@ -425,8 +426,8 @@ func weighPart(r *record, _ *tables.Tables) string {
 		r.slots["module"] = m[1]
 		return "part-module"
 	}
-	if m := distributionDirectory.FindStringSubmatch(text); m != nil && lacksSymbol.MatchString(text) {
-		r.slots["package"] = eggName.FindString(m[1])
+	if m := traceback.DistributionDirectory.FindStringSubmatch(text); m != nil && lacksSymbol.MatchString(text) {
+		r.slots["package"] = traceback.DistributionName.FindString(m[1])
 		return "part-library"
 	}
 	return "part"

@@ -78,8 +78,8 @@ func (w wanted) newest() *tables.Torch {
 	return best
 }
 
-// installing returns the command for a wheel. It names the CUDA variant: without it, pip keeps an installed build of the
-// same release for another CUDA.
+// installing returns the command for a wheel. It names the CUDA variant: without it, pip keeps an installed build of
+// the same release for another CUDA.
 func installing(t *tables.Torch) string {
 	packages := "torch==" + t.Release + "+" + t.Variant
 	if t.Torchvision != "" {
@@ -107,8 +107,8 @@ func withoutGuesses(steps []string) (kept []string) {
 	return kept
 }
 
-// forDriver returns the steps to a build that the driver runs. If the log does not name the GPU, and the wheel has no code
-// for a generation that such a driver supports, the steps say so, and name the wheel for that generation.
+// forDriver returns the steps to a build that the driver runs. If the log does not name the GPU, and the wheel has no
+// code for a generation that such a driver supports, the steps say so, and name the wheel for that generation.
 func (w wanted) forDriver(others []string) []string {
 	why := fmt.Sprintf("the driver offers CUDA %s, and a build for CUDA %d runs on it", w.most, w.family)
 	if len(w.gpus) > 0 {
@@ -131,8 +131,8 @@ func (w wanted) forDriver(others []string) []string {
 	return append(do, withoutGuesses(others)...)
 }
 
-// newestChipWithoutCode returns the newest desktop or data centre GPU that a driver for this CUDA supports, if the wheel
-// has no code for it. It returns nil if the wheel has code for this GPU.
+// newestChipWithoutCode returns the newest desktop or data centre GPU that a driver for this CUDA supports, if the
+// wheel has no code for it. It returns nil if the wheel has code for this GPU.
 func (w wanted) newestChipWithoutCode(t *tables.Torch) *tables.Chip {
 	var newest *tables.Chip
 	chips := tables.Rows[tables.Chip](nameTables())
