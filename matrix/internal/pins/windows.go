@@ -3,6 +3,7 @@ package pins
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"cudacompat/internal/tables"
@@ -102,11 +103,16 @@ func installAtLeast(m *model.Machine, least version.Number) []pin.Step {
 
 // installInWindows says which driver of Windows to install, by NVIDIA's names for it, and that WSL2 has none of its own.
 func installInWindows(m *model.Machine, least version.Number) pin.Step {
-	words := "install NVIDIA's " + windowsEdition(m) + " for Windows"
-	if m.Facts.System.WSL {
-		words = "in Windows, not in WSL2, install NVIDIA's " + windowsEdition(m)
+	after := afterLast(m)
+	edition := windowsEdition(m)
+	if edition == gameReady && !least.Known() && areOn580(m) {
+		edition = "GeForce Security Update Driver"
 	}
-	switch after := afterLast(m); {
+	words := "install NVIDIA's " + edition + " for Windows"
+	if m.Facts.System.WSL {
+		words = "in Windows, not in WSL2, install NVIDIA's " + edition
+	}
+	switch {
 	case !least.Known() && after != "":
 		words += ", the newest below " + after
 	case after != "":
@@ -129,6 +135,18 @@ func afterLast(m *model.Machine) string {
 	return ""
 }
 
+// areOn580 reports whether branch 580 is the last for all GPUs here: Maxwell, Pascal and Volta. For GeForce, NVIDIA now
+// publishes only security updates of it (bulletin 5821), which do not list newer GPUs.
+func areOn580(m *model.Machine) bool {
+	return len(m.GPUs) > 0 && !slices.ContainsFunc(m.GPUs, func(g model.GPU) bool {
+		last, _ := m.LastBranch(g)
+		return !last.Known() || last.Major() != 580
+	})
+}
+
+// gameReady is what NVIDIA calls the drivers that it maintains for GeForce.
+const gameReady = "Game Ready or Studio driver"
+
 // windowsEdition returns what NVIDIA calls its driver for the GPUs here.
 func windowsEdition(m *model.Machine) string {
 	edition := ""
@@ -136,7 +154,7 @@ func windowsEdition(m *model.Machine) string {
 		one := "driver"
 		switch {
 		case g.DataCentre() == model.No:
-			one = "Game Ready or Studio driver"
+			one = gameReady
 		case g.DataCentre() == model.Yes:
 			one = "data centre driver"
 		case strings.Contains(g.Name, "RTX") || strings.Contains(g.Name, "Quadro"):
