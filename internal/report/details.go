@@ -49,7 +49,7 @@ func summary(f verdict.Finding) string { return clean(sentence(f)) + clean(on(ad
 // Headline returns the outcome in one sentence: "incompatible: torch 2.9.0+cu130 cannot run on driver 535.183.01".
 func Headline(r Report) string {
 	p := &page{}
-	p.headline(r, joinFindings(r.Findings, p.brief))
+	p.headline(r, joinFindings(r.Findings, briefNotes(p.style.All)))
 	return strings.TrimSuffix(p.String(), "\n")
 }
 

@@ -81,25 +81,6 @@ func ExplainedJSON(w io.Writer, e Explained, _ Style) error {
 var blameColour = map[logs.Blame]string{logs.Environment: red, logs.Hardware: red, logs.Program: yellow,
 	logs.Unknown: cyan, logs.None: green}
 
-// BlamedSide names a side in the words of the screen.
-func BlamedSide(b logs.Blame) string {
-	if b == logs.None {
-		return "nothing wrong"
-	}
-	return string(b)
-}
-
-// atFault returns the beginning of an answer. It says "likely" for a line that several causes print.
-func atFault(d logs.Diagnosis) string {
-	switch {
-	case d.Blame == logs.None || d.Blame == logs.Unknown:
-		return BlamedSide(d.Blame)
-	case d.Confidence == logs.Likely:
-		return string(d.Blame) + " likely at fault"
-	}
-	return string(d.Blame) + " at fault"
-}
-
 // explainedText writes whose fault it is, the lines that show it, and what to do in order.
 func explainedText(w io.Writer, e Explained, s Style) error {
 	p := &page{style: s}
@@ -188,61 +169,6 @@ func (e Explained) machineSays() string {
 	return fmt.Sprintf("Compared with %s: too little is known of it to tell whether it brings this log's error about.", with) + why
 }
 
-// pasted reports whether everything known of the machine stands in a text that was given.
-func (r Report) pasted() bool { return onlyPasted(r.Facts.Probes) }
-
-// log compares a log with the machine: what was predicted and observed, or a program's fault in a good environment.
-func (p *page) log(r Report) {
-	if r.Log == nil || slices.ContainsFunc(r.Findings, func(f verdict.Finding) bool { return f.Subject == verdict.StatedSubject }) {
-		return // a finding says all of it
-	}
-	d := *r.Log
-	text := atFault(d) + ": " + d.Because
-	switch {
-	case d.Rule != "" && r.Fires(d.Rule):
-		text = "confirmed: the log shows " + d.Rule + ", and so does the machine"
-		if r.pasted() {
-			text = "the error in the text is that of " + d.Rule
-		}
-	case d.Rule != "" && d.Blame == logs.Environment && r.Outcome == verdict.Compatible && !r.hasCompared(d.Rule):
-		text = "too little is known: the log shows " + d.Rule + ", and nothing that it compares was found here. " + d.Because
-	case d.Rule != "" && d.Blame == logs.Environment && r.Outcome == verdict.Compatible:
-		text = "they disagree: the log shows " + d.Rule + ", but this machine does not: the log comes from another machine or environment, or the fault has been fixed since. " + d.Because
-	case d.Blame == logs.Program && r.Outcome == verdict.Compatible:
-		text = "your environment is fine; the program is to blame: " + d.Because
-	}
-	p.line()
-	p.wrap(6, text, paintedText{bold, "log"}, "   ")
-	for i, l := range d.Lines {
-		if i == 0 || p.style.All {
-			p.logLine(l)
-		}
-	}
-	if d.Rule == "" || !r.Fires(d.Rule) {
-		p.steps(d.Do)
-	}
-}
-
-// hasCompared reports whether a rule compared something on the machine and found no fault. A rule that compared
-// nothing, such as one about builds on a machine without any, cannot exclude the log's error.
-func (r Report) hasCompared(rule string) bool {
-	return slices.ContainsFunc(r.Passed, func(p verdict.Passed) bool { return p.Rule == rule })
-}
-
-// logLine writes a line of the log with its place, using at most three lines on a terminal.
-func (p *page) logLine(l logs.Line) {
-	place := fmt.Sprintf("line %d", l.Number)
-	if l.File != "" {
-		place = fmt.Sprintf("%s:%d", l.File, l.Number)
-	}
-	text, room := l.Text, max(p.style.Width-len(place)-4, 40)
-	if p.style.Width == 0 || p.style.All {
-		p.line("  ", paintedText{bold, place}, "  ", text)
-		return
-	}
-	p.wrap(len(place)+4, short(text, 3*room-20), "  ", paintedText{bold, place}, "  ")
-}
-
 // decided says which claim won and why, and lists the others.
 func (p *page) decided(all []string) {
 	if len(all) == 0 {
@@ -273,15 +199,6 @@ func (p *page) writeUnread(all []string) {
 	}
 	for _, sentence := range all {
 		p.wrap(12, sentence, "  not read  ")
-	}
-}
-
-func (p *page) steps(steps []string) {
-	if len(steps) > 0 {
-		p.line()
-	}
-	for i, step := range steps {
-		p.wrap(5, step, fmt.Sprintf("  %d. ", i+1))
 	}
 }
 

@@ -23,7 +23,7 @@ func (p *page) finding(f statement, headline bool) {
 	mark := marks[f.Severity]
 	p.line()
 	p.wrap(4, few(f.subjects, 3)+on(f.targets), paintedText{mark.code, mark.text + " " + f.Rule}, ": ")
-	if p.brief(f.Finding) {
+	if isBrief(f.Finding, p.style.All) {
 		p.wrap(4, f.Message, "    ")
 		return
 	}
@@ -50,8 +50,13 @@ func (p *page) finding(f statement, headline bool) {
 	}
 }
 
-// brief reports whether a finding takes only one sentence.
-func (p *page) brief(f verdict.Finding) bool { return f.Severity == verdict.Note && !p.style.All }
+// isBrief reports whether a finding takes only one sentence: a note, unless everything is shown.
+func isBrief(f verdict.Finding, all bool) bool { return f.Severity == verdict.Note && !all }
+
+// briefNotes returns a function that reports whether a finding takes only one sentence.
+func briefNotes(all bool) func(verdict.Finding) bool {
+	return func(f verdict.Finding) bool { return isBrief(f, all) }
+}
 
 // evidence writes the need with the fact that violates it, and the other facts, naming each source once.
 func (p *page) evidence(f verdict.Finding) {
@@ -194,32 +199,6 @@ func (p *page) commands(pin verdict.Pin) []string {
 		}
 	}
 	return list
-}
-
-// field writes "    name  text", wrapped under the text.
-func (p *page) field(name, text string) { p.wrap(10, text, fmt.Sprintf("    %-5s ", name)) }
-
-// command writes a command to copy. If it is wider than the page, it is broken between words with backslashes. A shell
-// comment at its end, which says where to run it, moves to the front.
-func (p *page) command(name, text string) {
-	text, comment, _ := strings.Cut(text, "  # ")
-	if comment != "" {
-		p.field(name, comment)
-		name = ""
-	}
-	const margin = 10
-	if room := p.style.Width - columns(text); room >= 0 && room < margin && columns(text) <= shortCommand {
-		p.line(strings.TrimRight(fmt.Sprintf("    %-5s", name), " "))
-		p.line(strings.Repeat(" ", room), paintedText{bold, text})
-		return
-	}
-	for i, line := range foldCommand(text, margin, p.style.Width) {
-		if i == 0 {
-			p.line(fmt.Sprintf("    %-5s ", name), paintedText{bold, strings.TrimLeft(line, " ")})
-		} else {
-			p.line(paintedText{bold, line})
-		}
-	}
 }
 
 // step writes a step: its command with an explanation below it, or words.

@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"encoding/xml"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -157,53 +156,5 @@ func TestFleetTextGrowsWithCauses(t *testing.T) {
 	}
 	if len(in) != f.Nodes {
 		t.Errorf("%d of %d nodes are in a group", len(in), f.Nodes)
-	}
-}
-
-// TestFactsOnOneLineFitIntoALog checks that facts for fleet are one line below 16 KiB, for any number of GPUs and
-// environments, and can be read back.
-func TestFactsOnOneLineFitIntoALog(t *testing.T) {
-	small := facts.Facts{Schema: facts.Schema, Driver: facts.Driver{Version: "580.95.05"}}
-	large := small
-	for i := range 200 {
-		large.GPUs = append(large.GPUs, facts.GPU{Name: "NVIDIA H100 80GB HBM3", Bus: strings.Repeat("0", i)})
-	}
-	for _, f := range []facts.Facts{small, large} {
-		var b strings.Builder
-		if err := FactsFormats[1].Write(&b, f, Style{}); err != nil {
-			t.Fatal(err)
-		}
-		line := b.String()
-		if len(line) >= 16<<10 || strings.Count(line, "\n") != 1 {
-			t.Errorf("%d bytes, %d lines", len(line), strings.Count(line, "\n"))
-		}
-		if packed := strings.HasPrefix(line, `{"schema":"cudacompat/packed/v1","gzip":"H4sI`); packed != (len(f.GPUs) > 0) {
-			t.Errorf("packed: %v: %.60s", packed, line)
-		}
-	}
-}
-
-// TestCellsAreCutBetweenWords checks that a text too long for its cell loses whole words, unless that loses most of it.
-func TestCellsAreCutBetweenWords(t *testing.T) {
-	for text, want := range map[string]string{
-		"the module is already 550":   "the module is…",
-		"a-name-longer-than-20-runes": "a-name-longer-than-…",
-		"twenty characters ok":        "twenty characters ok",
-	} {
-		if got := short(text, 20); got != want {
-			t.Errorf("short(%q) = %q, want %q", text, got, want)
-		}
-	}
-}
-
-// TestFoldCommandKeepsWords checks that a terminal of 40 columns breaks no word of an example.
-func TestFoldCommandKeepsWords(t *testing.T) {
-	got := FoldCommand("cudacompat doctor --instance g5.xlarge --driver 580.95.05", 4, 40)
-	if want := []string{`    cudacompat doctor --instance \`, `      g5.xlarge --driver 580.95.05`}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	got = FoldCommand("cudacompat doctor", 4, 0)
-	if want := []string{"    cudacompat doctor"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -141,34 +141,6 @@ func gridRecords(b *strings.Builder, g tables.Grid, s Style) {
 	}
 }
 
-// paragraph breaks text between words at the screen's width, and indents further lines.
-func paragraph(text string, width int) string {
-	var b strings.Builder
-	used := 0
-	for i, word := range strings.Fields(text) {
-		switch {
-		case i == 0:
-		case width > 0 && used+1+utf8.RuneCountInString(word) > width:
-			b.WriteString("\n  ")
-			used = 2
-		default:
-			b.WriteByte(' ')
-			used++
-		}
-		b.WriteString(word)
-		used += utf8.RuneCountInString(word)
-	}
-	return b.String()
-}
-
-// screen returns the width to write for. It assumes 80 columns for a terminal of unknown width.
-func screen(s Style) int {
-	if s.Width > 0 {
-		return s.Width
-	}
-	return 80
-}
-
 func columnWidths(g tables.Grid) []int {
 	widths := make([]int, len(g.Columns))
 	for i, name := range g.Columns {

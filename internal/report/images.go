@@ -106,7 +106,7 @@ func imageText(r Report, p *page) string {
 		return ": not read: " + r.Facts.Unread[0].Reason
 	}
 	r = withoutTargets(r)
-	return outcomeText(r, joinFindings(r.Findings, p.brief))
+	return outcomeText(r, joinFindings(r.Findings, briefNotes(p.style.All)))
 }
 
 // withoutTargets removes the names of the machine from a report.

@@ -125,9 +125,3 @@ func codeBlock(text string) string {
 	}
 	return fence + "text\n" + text + fence + "\n"
 }
-
-// home matches a user's name in a path.
-var home = lazyregexp.New(`(/home/|/Users/)[^/\s:,;()'"]+`)
-
-// withoutUsers removes user names from the paths in text.
-func withoutUsers(text string) string { return home.ReplaceAllString(text, "${1}USER") }

@@ -125,19 +125,3 @@ func firstOf(findings []verdict.Finding, s verdict.Severity) verdict.Finding {
 	}
 	return verdict.Finding{}
 }
-
-// cut shortens text to at most limit bytes without splitting a character.
-func cut(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	const dots = "..."
-	end := 0
-	for i := range text {
-		if i > limit-len(dots) {
-			break
-		}
-		end = i
-	}
-	return text[:end] + dots
-}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // page collects the text of a screen. It makes everything written to it harmless; only paint adds escape sequences.
@@ -27,14 +29,6 @@ var (
 	cyan   = "36"
 	bold   = "1"
 )
-
-// heading formats a line's first words for a screen with colours.
-func (s Style) heading(text string) string {
-	if !s.Colour || text == "" {
-		return text
-	}
-	return "\x1b[" + bold + "m" + text + "\x1b[0m"
-}
 
 // line writes its parts in order.
 func (p *page) line(parts ...any) {
@@ -233,3 +227,25 @@ func short(text string, limit int) string {
 	}
 	return kept + "…"
 }
+
+// cut shortens text to at most limit bytes without splitting a character.
+func cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	const dots = "..."
+	end := 0
+	for i := range text {
+		if i > limit-len(dots) {
+			break
+		}
+		end = i
+	}
+	return text[:end] + dots
+}
+
+// home matches a user's name in a path.
+var home = lazyregexp.New(`(/home/|/Users/)[^/\s:,;()'"]+`)
+
+// withoutUsers removes user names from the paths in text.
+func withoutUsers(text string) string { return home.ReplaceAllString(text, "${1}USER") }

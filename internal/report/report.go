@@ -103,23 +103,6 @@ func (r Report) askedTarget(what func(Target) string) string {
 	return ""
 }
 
-// Style is how the reader wants a page. The formats for programs ignore it.
-type Style struct {
-	Colour bool
-	Width  int  // columns; 0: never break a line
-	All    bool // what passed, too, and every detail
-	// Verbose adds where the embedded tables are wrong.
-	Verbose bool
-	ASCII   bool // no character outside ASCII
-	// Private removes user names.
-	Private bool
-	// Again is the command that judges again, without its output flags.
-	Again string
-	// Root is the directory of the tree that was read, as --root names it, or "" for this machine.
-	Root string
-	site string // where the rules' pages are: of the report's Tool
-}
-
 // Format is one way to write a value.
 type Format[T any] struct {
 	Name  string // as -o has it
@@ -129,18 +112,4 @@ type Format[T any] struct {
 // OnlyJSON returns the format json, for a program without others.
 func OnlyJSON[T any]() []Format[T] {
 	return []Format[T]{{"json", func(w io.Writer, value T, _ Style) error { return writeJSON(w, value) }}}
-}
-
-// Formats lists every format, in the order of the help.
-var Formats = []Format[Report]{
-	{"text", Text},
-	{"json", JSON},
-	{"line", Line},
-	{"script", Script},
-	{"markdown", Markdown},
-	{"junit", JUnit},
-	{"sarif", SARIF},
-	{"github", GitHub},
-	{"nagios", Nagios},
-	{"prometheus", Prometheus},
 }

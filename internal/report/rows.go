@@ -264,7 +264,3 @@ var answers = map[verdict.Answer]paintedText{
 	verdict.WorksCPUOnly: {yellow, "no GPU use"},
 	verdict.Broken:       {red, "does not work"}, verdict.Unknown: {yellow, "unknown"},
 }
-
-func join(separator string, parts ...string) string {
-	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), separator)
-}

@@ -152,7 +152,7 @@ func TestPlaces(t *testing.T) {
 		want    string
 	}{
 		"evidence":    {verdict.Finding{Evidence: from("NVML", "/proc/driver/nvidia/version")}, "/x", "proc/driver/nvidia/version"},
-		"environment": {verdict.Finding{About: verdict.SubjectParts{Name: "torch", Place: "/opt/my venv"}, Evidence: from("NVML")}, "/x", "opt/my%20venv"},
+		"environment": {verdict.Finding{Subject: "reworded in /elsewhere", About: verdict.SubjectParts{Name: "torch", Place: "/opt/my venv"}, Evidence: from("NVML")}, "/x", "opt/my%20venv"},
 		"driver":      {verdict.Finding{Subject: "driver"}, "/sys/module/nvidia/version", "sys/module/nvidia/version"},
 		"nothing":     {verdict.Finding{Subject: "driver", Evidence: from("--driver")}, "NVML", "."},
 		"colon":       {verdict.Finding{Evidence: from("/c:d/e%f#g?h")}, "", "./c:d/e%25f%23g%3Fh"},

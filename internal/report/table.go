@@ -1,10 +1,7 @@
 package report
 
 import (
-	"bytes"
 	"strings"
-
-	"github.com/olekukonko/tablewriter"
 )
 
 // row is one line of the table: name, version, place, and an answer with its targets or condition.
@@ -47,9 +44,6 @@ type grid struct {
 	details int          // columns of the builds' versions: their answers stand under each other
 	place   map[bool]int // where the places begin, of the machine's rows and of the builds'
 }
-
-// cellGap separates two cells.
-const cellGap = "  "
 
 func (p *page) gridOf(rows []row) *grid {
 	g := &grid{page: p, place: map[bool]int{}}
@@ -134,26 +128,6 @@ func (g *grid) align(rows []row) map[int]string {
 	return lines
 }
 
-// alignColumns returns one line for each row, with the cells of each column aligned and no borders.
-func alignColumns(rows [][]string) []string {
-	var out bytes.Buffer
-	t := tablewriter.NewWriter(&out)
-	t.SetBorder(false)
-	t.SetAutoWrapText(false)
-	t.SetNoWhiteSpace(true)
-	t.SetTablePadding(cellGap)
-	t.SetColumnSeparator("")
-	t.SetAlignment(tablewriter.ALIGN_LEFT)
-	t.AppendBulk(rows)
-	t.Render()
-	lines := make([]string, len(rows))
-	for i := range lines {
-		line, _ := out.ReadString('\n')
-		lines[i] = strings.TrimRight(line, " \n")
-	}
-	return lines
-}
-
 // write writes one row. line is the complete row if its place is in the column.
 func (g *grid) write(r row, line string) {
 	end := g.end(r)
@@ -187,18 +161,10 @@ func (g *grid) fold(r row) {
 	}
 }
 
-func pad(text string, width int) string {
-	return text + strings.Repeat(" ", max(0, width-columns(text)))
-}
-
 // title returns a row's name after its mark, or after a space.
 func (r row) title() string {
 	if r.mark.text == "" {
 		return "  " + r.name
 	}
 	return r.mark.text + " " + r.name
-}
-
-func (p *page) cell(text string, limit int) string {
-	return strings.TrimRight(p.safe(short(text, limit)), " ")
 }

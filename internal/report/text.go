@@ -17,7 +17,7 @@ import (
 func Text(w io.Writer, r Report, s Style) error {
 	s.site = r.Tool.Site
 	p := &page{style: s}
-	findings := joinFindings(r.Findings, p.brief)
+	findings := joinFindings(r.Findings, briefNotes(p.style.All))
 	p.headline(r, findings)
 	p.plan(r)
 	p.table(r)
