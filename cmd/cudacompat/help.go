@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"cudacompat/internal/report"
+	"cudacompat/internal/report/layout"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -108,7 +108,7 @@ func (p helpPage) paragraphs(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		if !strings.HasPrefix(line, " ") {
-			lines[i] = strings.Join(report.Fold(line, p.width, p.width), "\n")
+			lines[i] = strings.Join(layout.Fold(line, p.width, p.width), "\n")
 		}
 	}
 	return strings.Join(lines, "\n")
@@ -121,7 +121,7 @@ func (p helpPage) examples(text string) string {
 	}
 	var lines []string
 	for line := range strings.Lines(text) {
-		lines = append(lines, report.FoldCommand(strings.TrimSpace(line), 2, p.width)...)
+		lines = append(lines, layout.FoldCommand(strings.TrimSpace(line), 2, p.width)...)
 	}
 	return strings.Join(lines, "\n")
 }
@@ -182,7 +182,7 @@ func (p helpPage) entry(name string, column int, text string) {
 	if p.width < narrowHelp {
 		column = min(column, narrowColumn)
 	}
-	lines := report.Fold(text, p.width-column, p.width-column)
+	lines := layout.Fold(text, p.width-column, p.width-column)
 	margin := "\n" + strings.Repeat(" ", column)
 	if len(name)+2 > column {
 		fmt.Fprintln(p, name+margin+strings.Join(lines, margin))

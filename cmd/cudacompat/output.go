@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/report"
+	"cudacompat/internal/report/layout"
 
 	"golang.org/x/term"
 )
@@ -21,7 +22,7 @@ var colourWords = []string{"auto", "always", "never"}
 type output[T any] struct {
 	report.Format[T]
 	file  string // empty: standard output
-	style report.Style
+	style layout.Style
 }
 
 // outputs is all -o options of a command.
@@ -79,7 +80,7 @@ func oneFileOf(a, b string) bool {
 }
 
 // parseOutput parses one -o. Output to a file has neither colour nor width.
-func parseOutput[T any](formats []report.Format[T], spec string, screen report.Style) (output[T], error) {
+func parseOutput[T any](formats []report.Format[T], spec string, screen layout.Style) (output[T], error) {
 	name, file, toFile := strings.Cut(spec, "=")
 	i := slices.IndexFunc(formats, func(f report.Format[T]) bool { return f.Name == name })
 	switch {
@@ -91,7 +92,7 @@ func parseOutput[T any](formats []report.Format[T], spec string, screen report.S
 		return output[T]{}, &usageError{message: "-o " + spec + " names no file",
 			hint: "-o " + name + "=FILE, or -o " + name + " for standard output"}
 	case toFile:
-		screen = report.Style{All: screen.All}
+		screen = layout.Style{All: screen.All}
 	}
 	return output[T]{Format: formats[i], file: file, style: screen}, nil
 }
@@ -117,10 +118,10 @@ func (o outputs[T]) asJSON() bool {
 
 // styleFor decides colour, width and marks. Colour follows the first of these that applies: --color, NO_COLOR,
 // CLICOLOR_FORCE and FORCE_COLOR, TERM=dumb, and whether out is a terminal.
-func styleFor(colour string, out io.Writer) (report.Style, error) {
+func styleFor(colour string, out io.Writer) (layout.Style, error) {
 	width := terminalWidth(out)
 	terminal := width > 0
-	style := report.Style{Colour: terminal && os.Getenv("TERM") != "dumb", ASCII: !unicodeLocale()}
+	style := layout.Style{Colour: terminal && os.Getenv("TERM") != "dumb", ASCII: !unicodeLocale()}
 	if forcesColour(os.Getenv("CLICOLOR_FORCE")) || forcesColour(os.Getenv("FORCE_COLOR")) {
 		style.Colour = true
 	}

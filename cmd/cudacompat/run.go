@@ -14,6 +14,7 @@ import (
 
 	"cudacompat/internal/redact"
 	"cudacompat/internal/report"
+	"cudacompat/internal/report/layout"
 	"cudacompat/matrix/pin"
 	"cudacompat/matrix/verdict"
 
@@ -158,7 +159,7 @@ func fold(w io.Writer, text string) string {
 	if width == 0 {
 		return text
 	}
-	return strings.Join(report.Fold(text, width, width-2), "\n  ")
+	return strings.Join(layout.Fold(text, width, width-2), "\n  ")
 }
 
 // newRoot returns the command tree. If the first argument names a command, it builds only that one, because building

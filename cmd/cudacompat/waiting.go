@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"cudacompat/internal/redact"
-	"cudacompat/internal/report"
+	"cudacompat/internal/report/layout"
 )
 
 // waitingAfter is how long a step takes before a terminal shows that the program waits for it.
@@ -36,7 +36,7 @@ func showWaiting(w io.Writer, what string) (done func()) {
 				return
 			case <-tick.C:
 				line := fmt.Sprintf("%s (%d s)", redact.Line(what), int(time.Since(began).Seconds()))
-				fmt.Fprint(w, "\r\x1b[K"+report.Fold(line, width-1, 0)[0])
+				fmt.Fprint(w, "\r\x1b[K"+layout.Fold(line, width-1, 0)[0])
 				tick.Reset(time.Second)
 			}
 		}

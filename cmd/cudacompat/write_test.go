@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"cudacompat/internal/report"
+	"cudacompat/internal/report/layout"
 )
 
 // verbose is a value with this many lines.
@@ -25,7 +26,7 @@ type verbose struct {
 func (v *verbose) Leave(left map[string]int) { v.left = left }
 
 // slowly is a format that takes a millisecond for each line and writes at the end.
-func slowly(w io.Writer, v verbose, _ report.Style) error {
+func slowly(w io.Writer, v verbose, _ layout.Style) error {
 	time.Sleep(time.Duration(len(v.Lines)) * time.Millisecond)
 	_, err := fmt.Fprintf(w, "%d lines, left out %v", len(v.Lines), v.left)
 	return err
@@ -64,8 +65,8 @@ func TestNothingHalfWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out, errs strings.Builder
 		o := outputs[[]string]{out: &out, err: &errs, list: []output[[]string]{{Format: report.Format[[]string]{Name: "slow",
-			Write: func(w io.Writer, list []string, _ report.Style) error {
-				return slowly(w, verbose{Lines: list}, report.Style{})
+			Write: func(w io.Writer, list []string, _ layout.Style) error {
+				return slowly(w, verbose{Lines: list}, layout.Style{})
 			}}}}}
 		ctx, cancel := withDeadline(t.Context(), time.Second)
 		defer cancel()
@@ -82,7 +83,7 @@ func TestNothingHalfWritten(t *testing.T) {
 func TestSlowReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var read strings.Builder
-		write := func(w io.Writer, v verbose, _ report.Style) error {
+		write := func(w io.Writer, v verbose, _ layout.Style) error {
 			for _, line := range v.Lines {
 				if _, err := io.WriteString(w, line); err != nil {
 					return err
@@ -135,7 +136,7 @@ func TestWritesPastTheEnd(t *testing.T) {
 	over, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Hour))
 	defer cancel()
 	one := j.outputs.list[0]
-	one.Write = func(w io.Writer, r report.Report, s report.Style) error {
+	one.Write = func(w io.Writer, r report.Report, s layout.Style) error {
 		if len(r.Facts.Environments) > 100 { // never done in time
 			time.Sleep(time.Second)
 		}

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"cudacompat/internal/report/layout"
 )
 
 // maxListed limits each list in the formats for programs. No machine has been seen with more entries, and so many still
@@ -51,7 +53,7 @@ func (r Report) least() string {
 func (r Report) moreText() string {
 	var list []string
 	for name, n := range r.More {
-		list = append(list, fmt.Sprintf("%d more %s", n, clean(name)))
+		list = append(list, fmt.Sprintf("%d more %s", n, layout.Clean(name)))
 	}
 	slices.Sort(list)
 	return strings.Join(list, ", ")

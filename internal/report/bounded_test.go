@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"cudacompat/internal/budget"
+	"cudacompat/internal/report/layout"
 	"cudacompat/matrix/pin"
 	"cudacompat/matrix/requires"
 	"cudacompat/matrix/verdict"
@@ -35,7 +36,7 @@ func many(n int) Report {
 func TestListsEnd(t *testing.T) {
 	for n, want := range map[int]string{500: "{}", 1900: `{"findings":1400,"passed":1400,"unknown":1400}`} {
 		var out bytes.Buffer
-		if err := JSON(&out, many(n), Style{}); err != nil {
+		if err := JSON(&out, many(n), layout.Style{}); err != nil {
 			t.Fatal(err)
 		}
 		var got struct {
@@ -64,7 +65,7 @@ func TestListsEnd(t *testing.T) {
 		var out bytes.Buffer
 		for _, f := range Formats {
 			if f.Name == name {
-				if err := f.Write(&out, many(1900), Style{}); err != nil {
+				if err := f.Write(&out, many(1900), layout.Style{}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -91,7 +92,7 @@ func TestCutForTime(t *testing.T) {
 		var out bytes.Buffer
 		for _, f := range Formats {
 			if f.Name == format {
-				if err := f.Write(&out, r, Style{}); err != nil {
+				if err := f.Write(&out, r, layout.Style{}); err != nil {
 					t.Fatal(err)
 				}
 			}

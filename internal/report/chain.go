@@ -5,20 +5,21 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/report/layout"
 	"cudacompat/matrix/verdict"
 )
 
 // linkMarks are the marks for links that were seen, are broken, or were not seen. An assumed link has the mark of a
 // seen one, and its text says so.
-var linkMarks = map[verdict.LinkState]paintedText{
-	verdict.Held: {green, "✓"}, verdict.Assumed: {green, "✓"},
-	verdict.Unseen: {yellow, "?"}, verdict.LinkBroken: {red, "×"},
+var linkMarks = map[verdict.LinkState]layout.Painted{
+	verdict.Held: layout.Paint(layout.Green, "✓"), verdict.Assumed: layout.Paint(layout.Green, "✓"),
+	verdict.Unseen: layout.Paint(layout.Yellow, "?"), verdict.LinkBroken: layout.Paint(layout.Red, "×"),
 }
 
 // answerMarks are the marks before a build.
-var answerMarks = map[verdict.Answer]paintedText{
-	verdict.Works: {green, "✓"}, verdict.WorksMinorVersion: {green, "✓"}, verdict.WorksForward: {green, "✓"},
-	verdict.WorksCPUOnly: {yellow, "·"}, verdict.Broken: {red, "×"}, verdict.Unknown: {yellow, "?"},
+var answerMarks = map[verdict.Answer]layout.Painted{
+	verdict.Works: layout.Paint(layout.Green, "✓"), verdict.WorksMinorVersion: layout.Paint(layout.Green, "✓"), verdict.WorksForward: layout.Paint(layout.Green, "✓"),
+	verdict.WorksCPUOnly: layout.Paint(layout.Yellow, "·"), verdict.Broken: layout.Paint(layout.Red, "×"), verdict.Unknown: layout.Paint(layout.Yellow, "?"),
 }
 
 // machineRows returns a row for each of the machine's links: the GPUs, then module, device nodes and libcuda, and the
@@ -78,16 +79,16 @@ func linkRows(r Report, name verdict.LinkName) []row {
 			}
 			switch {
 			case l.State == verdict.LinkBroken:
-				row.answer = paintedText{red, strings.Join(l.Because, ", ")}
+				row.answer = layout.Paint(layout.Red, strings.Join(l.Because, ", "))
 			case l.State == verdict.Unseen && l.Value == verdict.Withheld:
 				row.details = "not given"
 			case l.State == verdict.Unseen:
-				row.details, row.answer = "", paintedText{yellow, "unknown"}
+				row.details, row.answer = "", layout.Paint(layout.Yellow, "unknown")
 			case l.State == verdict.Assumed:
 				row.from = "assumed: " + l.From
 			}
-			if row.answer.text != "" && len(r.Judged) > 1 {
-				row.where = on([]string{judged.Target})
+			if row.answer.Text != "" && len(r.Judged) > 1 {
+				row.where = layout.NameTargets([]string{judged.Target})
 			}
 			if !slices.Contains(rows, row) {
 				rows = append(rows, row)
@@ -106,13 +107,13 @@ func linkBroken(r Report, judged verdict.Judged) bool {
 }
 
 // ofGPU returns the state of the link gpu for a GPU's label.
-func ofGPU(judged verdict.Judged, label string) paintedText {
+func ofGPU(judged verdict.Judged, label string) layout.Painted {
 	for _, l := range judged.Links {
 		if l.Link == verdict.LinkGPU && l.GPU == label {
 			return linkMarks[l.State]
 		}
 	}
-	return paintedText{}
+	return layout.Painted{}
 }
 
 // ownLinks formats a build's own links, "driver × python ✓ libraries ✓ code ✓". It returns "" if all are good, because
@@ -121,7 +122,7 @@ func ownLinks(a verdict.BuildAnswer) string {
 	var words []string
 	well := true
 	for _, l := range a.Links {
-		words = append(words, fmt.Sprintf("%s %s", l.Link, linkMarks[l.State].text))
+		words = append(words, fmt.Sprintf("%s %s", l.Link, linkMarks[l.State].Text))
 		well = well && (l.State == verdict.Held || l.State == verdict.Assumed)
 	}
 	if well {

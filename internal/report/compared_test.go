@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"cudacompat/internal/logs"
+	"cudacompat/internal/report/layout"
 	"cudacompat/matrix/verdict"
 )
 
@@ -38,7 +39,7 @@ func TestCompared(t *testing.T) {
 			"It was looked at because the log names its driver, 535.183.01; --no-here judges only the log."},
 	} {
 		var b strings.Builder
-		if err := explainedText(&b, c.e, Style{}); err != nil || !strings.Contains(b.String(), c.want) {
+		if err := explainedText(&b, c.e, layout.Style{}); err != nil || !strings.Contains(b.String(), c.want) {
 			t.Errorf("%s: %v: %s\nwant %q", c.name, err, b.String(), c.want)
 		}
 		if strings.Contains(b.String(), "fixed since") != (c.e.Compared.Result == Fixed && !c.e.Compared.Own) {

@@ -3,14 +3,15 @@ package report
 import (
 	"strings"
 
+	"cudacompat/internal/report/layout"
 	"cudacompat/matrix/verdict"
 )
 
 // details returns everything about a finding as plain lines, in the words of the screen, for formats with free text. It
 // has no control byte, and every line begins with a word of this program.
 func details(r Report, f verdict.Finding) string {
-	p := &page{style: Style{All: true, site: r.Tool.Site}}
-	p.finding(statement{Finding: f, subjects: add(nil, f.Subject), targets: add(nil, f.Target)}, false)
+	p := &layout.Page{Style: layout.Style{All: true, Site: r.Tool.Site}}
+	writeFinding(p, statement{Finding: f, subjects: layout.AppendUnique(nil, f.Subject), targets: layout.AppendUnique(nil, f.Target)}, false)
 	_, text, _ := strings.Cut(strings.Trim(p.String(), "\n"), "\n") // the first line names rule and subject
 	lines := strings.Split(text, "\n")
 	for i := range lines {
@@ -37,19 +38,21 @@ func lapsedFindings(r Report, w verdict.WaiverUse) int {
 func expiredWaiver(r Report, f verdict.Finding) string {
 	for _, w := range r.Waivers {
 		if w.Expired && w.Covers(f) {
-			return clean("waived until " + w.Until + ", which has passed: " + w.Reason)
+			return layout.Clean("waived until " + w.Until + ", which has passed: " + w.Reason)
 		}
 	}
 	return ""
 }
 
 // summary returns a finding in one sentence, as in headlines.
-func summary(f verdict.Finding) string { return clean(sentence(f)) + clean(on(add(nil, f.Target))) }
+func summary(f verdict.Finding) string {
+	return layout.Clean(sentence(f)) + layout.Clean(layout.NameTargets(layout.AppendUnique(nil, f.Target)))
+}
 
 // Headline returns the outcome in one sentence: "incompatible: torch 2.9.0+cu130 cannot run on driver 535.183.01".
 func Headline(r Report) string {
-	p := &page{}
-	p.headline(r, joinFindings(r.Findings, briefNotes(p.style.All)))
+	p := &layout.Page{}
+	writeHeadline(p, r, joinFindings(r.Findings, briefNotes(p.Style.All)))
 	return strings.TrimSuffix(p.String(), "\n")
 }
 
@@ -59,5 +62,5 @@ func waiver(s verdict.Suppressed) string {
 	if s.Until != "" {
 		text += ", until " + s.Until
 	}
-	return clean(text)
+	return layout.Clean(text)
 }

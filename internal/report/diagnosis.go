@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/logs"
+	"cudacompat/internal/report/layout"
 	"cudacompat/matrix/verdict"
 )
 
@@ -68,7 +69,7 @@ var ExplainFormats = []Format[Explained]{
 }
 
 // ExplainedJSON writes the diagnosis in the form "cudacompat/diagnosis/v1", together with the findings.
-func ExplainedJSON(w io.Writer, e Explained, _ Style) error {
+func ExplainedJSON(w io.Writer, e Explained, _ layout.Style) error {
 	if e.Findings == nil {
 		e.Findings = []verdict.Finding{}
 	}
@@ -78,46 +79,46 @@ func ExplainedJSON(w io.Writer, e Explained, _ Style) error {
 	return writeJSON(w, e)
 }
 
-var blameColour = map[logs.Blame]string{logs.Environment: red, logs.Hardware: red, logs.Program: yellow,
-	logs.Unknown: cyan, logs.None: green}
+var blameColour = map[logs.Blame]string{logs.Environment: layout.Red, logs.Hardware: layout.Red, logs.Program: layout.Yellow,
+	logs.Unknown: layout.Cyan, logs.None: layout.Green}
 
 // explainedText writes whose fault it is, the lines that show it, and what to do in order.
-func explainedText(w io.Writer, e Explained, s Style) error {
-	p := &page{style: s}
+func explainedText(w io.Writer, e Explained, s layout.Style) error {
+	p := &layout.Page{Style: s}
 	d := e.Diagnosis
-	p.wrap(4, cmp.Or(d.Because, "no line of this log is a known error"), paintedText{blameColour[d.Blame],
-		atFault(d)}, ": ")
+	p.WriteWrapped(4, cmp.Or(d.Because, "no line of this log is a known error"), layout.Paint(blameColour[d.Blame],
+		atFault(d)), ": ")
 	if d.Why != "" {
-		p.wrap(2, d.Why, "  ")
+		p.WriteWrapped(2, d.Why, "  ")
 	}
 	if len(d.Lines) > 0 {
-		p.line()
+		p.WriteLine()
 	}
 	for i, l := range d.Lines {
 		if i < 3 || s.All || d.Blame == logs.None {
-			p.logLine(l)
+			writeLogLine(p, l)
 		}
 		if l.Why != "" && len(d.Lines) > 1 {
-			p.wrap(6, l.Why, "      ")
+			p.WriteWrapped(6, l.Why, "      ")
 		}
 	}
 	if !e.hasSteps() {
-		p.steps(d.Do)
+		writeNumbered(p, d.Do)
 	}
-	p.candidates(slices.DeleteFunc(slices.Clone(d.Candidates), e.standsApart))
-	p.writeUnread(d.Unread)
+	writeCandidates(p, slices.DeleteFunc(slices.Clone(d.Candidates), e.standsApart))
+	writeUnread(p, d.Unread)
 	if e.Compared != nil {
-		p.line()
-		p.wrap(2, e.machineSays(), "  ")
+		p.WriteLine()
+		p.WriteWrapped(2, e.machineSays(), "  ")
 	}
 	for _, f := range slices.Concat(e.Findings, e.Apart) {
-		p.finding(statement{Finding: f, subjects: []string{f.Subject}}, false)
+		writeFinding(p, statement{Finding: f, subjects: []string{f.Subject}}, false)
 	}
 	if e.Verbose {
-		p.decided(d.Decided)
+		writeDecided(p, d.Decided)
 	}
 	if !e.hasSteps() {
-		p.writeMore(d, e.Compared != nil)
+		writeMore(p, d, e.Compared != nil)
 	}
 	_, err := w.Write(p.Bytes())
 	return err
@@ -169,81 +170,81 @@ func (e Explained) machineSays() string {
 	return fmt.Sprintf("Compared with %s: too little is known of it to tell whether it brings this log's error about.", with) + why
 }
 
-// decided says which claim won and why, and lists the others.
-func (p *page) decided(all []string) {
+// writeDecided says which claim won and why, and lists the others.
+func writeDecided(p *layout.Page, all []string) {
 	if len(all) == 0 {
 		return
 	}
-	p.line()
-	p.line("  decided by")
+	p.WriteLine()
+	p.WriteLine("  decided by")
 	for _, why := range all {
-		p.wrap(6, why, "    - ")
+		p.WriteWrapped(6, why, "    - ")
 	}
 }
 
-// candidates writes the possible causes, each with the command that would decide.
-func (p *page) candidates(all []logs.Candidate) {
+// writeCandidates writes the possible causes, each with the command that would decide.
+func writeCandidates(p *layout.Page, all []logs.Candidate) {
 	if len(all) > 0 {
-		p.line()
-		p.line("  possible causes, the likeliest first, and what decides each (give explain its output, too):")
+		p.WriteLine()
+		p.WriteLine("  possible causes, the likeliest first, and what decides each (give explain its output, too):")
 	}
 	for _, c := range all {
-		p.wrap(8, c.Cause+" ("+string(c.Blame)+"): `"+c.Fetch+"`", "    ? ")
+		p.WriteWrapped(8, c.Cause+" ("+string(c.Blame)+"): `"+c.Fetch+"`", "    ? ")
 	}
 }
 
 // writeUnread says what was not read.
-func (p *page) writeUnread(all []string) {
+func writeUnread(p *layout.Page, all []string) {
 	if len(all) > 0 {
-		p.line()
+		p.WriteLine()
 	}
 	for _, sentence := range all {
-		p.wrap(12, sentence, "  not read  ")
+		p.WriteWrapped(12, sentence, "  not read  ")
 	}
 }
 
 // writeMore points to the page of the rule or cause, and says what the machine itself could add.
-func (p *page) writeMore(d logs.Diagnosis, compared bool) {
-	p.line()
+func writeMore(p *layout.Page, d logs.Diagnosis, compared bool) {
+	p.WriteLine()
 	switch {
 	case d.Cause == logs.NothingFound:
-		p.line("  cudacompat explain lists what it knows; cudacompat doctor judges the machine")
+		p.WriteLine("  cudacompat explain lists what it knows; cudacompat doctor judges the machine")
 	case d.Cause == logs.EndedWell:
-		p.line("  cudacompat doctor  # judges the machine")
+		p.WriteLine("  cudacompat doctor  # judges the machine")
 	case d.Rule != "":
-		p.line("  more  cudacompat explain ", d.Rule)
+		p.WriteLine("  more  cudacompat explain ", d.Rule)
 		if !compared {
-			p.line("        cudacompat doctor  # says whether this machine has the fault")
+			p.WriteLine("        cudacompat doctor  # says whether this machine has the fault")
 		}
 	default:
-		p.line("  more  cudacompat explain ", d.Cause)
+		p.WriteLine("  more  cudacompat explain ", d.Cause)
 	}
 }
 
 // Cause returns the page of a cause from its signatures, in Markdown: its meaning, an example, what to do, and where it
 // was seen.
 func Cause(own []logs.Signature) []byte {
-	p := &page{}
-	p.line("# ", own[0].Cause)
-	p.line()
-	p.wrap(0, "Whose fault: "+BlamedSide(own[0].Blame))
-	p.line()
-	p.line("## What it means")
-	p.line()
-	p.wrap(0, logs.Means(own))
-	p.line()
-	p.writeSeen(own)
+	p := &layout.Page{}
+	p.WriteLine("# ", own[0].Cause)
+	p.WriteLine()
+	p.WriteWrapped(0, "Whose fault: "+BlamedSide(own[0].Blame))
+	p.WriteLine()
+	p.WriteLine("## What it means")
+	p.WriteLine()
+	p.WriteWrapped(0, logs.Means(own))
+	p.WriteLine()
+	writeSeen(p, own)
 	if _, do := own[0].Words(); len(do) > 0 {
-		p.line("## What to do")
-		p.steps(do)
-		p.line()
+		p.WriteLine("## What to do")
+		writeNumbered(p, do)
+		p.WriteLine()
 	}
-	p.sources(own)
+	writeSources(p, own)
 	return p.Bytes()
 }
 
 // writeSeen writes lines as programs printed them.
-func (p *page) writeSeen(own []logs.Signature) {
+func writeSeen(p *layout.Page, own []logs.Signature) {
 	title := "## What you see\n"
 	for _, sig := range own {
 		if sig.Positive == "" {
@@ -251,18 +252,18 @@ func (p *page) writeSeen(own []logs.Signature) {
 		}
 		for _, line := range strings.Split(title, "\n") {
 			if title != "" {
-				p.line(line)
+				p.WriteLine(line)
 			}
 		}
 		title = ""
-		p.line("    ", short(sig.Positive, 200))
+		p.WriteLine("    ", layout.Shorten(sig.Positive, 200))
 	}
 	if title == "" {
-		p.line()
+		p.WriteLine()
 	}
 }
 
-func (p *page) sources(own []logs.Signature) {
+func writeSources(p *layout.Page, own []logs.Signature) {
 	var all []string
 	for _, sig := range own {
 		all = append(all, sig.Source...)
@@ -270,9 +271,9 @@ func (p *page) sources(own []logs.Signature) {
 	if len(all) == 0 {
 		return
 	}
-	p.line("## Sources")
-	p.line()
+	p.WriteLine("## Sources")
+	p.WriteLine()
 	for _, source := range all {
-		p.line("- ", source)
+		p.WriteLine("- ", source)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"cudacompat/internal/logs"
+	"cudacompat/internal/report/layout"
 	"cudacompat/internal/tables"
 	"cudacompat/matrix/verdict"
 )
@@ -32,7 +33,7 @@ func TestLogGoldens(t *testing.T) {
 			golden := fmt.Sprintf("%s.%d.%s", strings.TrimSuffix(file, ".log"), blameCodes[e.Blame], view.name)
 			t.Run(filepath.Base(golden), func(t *testing.T) { compare(t, golden, explain(t, e, view.format, view.style)) })
 		}
-		validate(t, compile(t, diagnosisSchema), explain(t, e, "json", Style{}))
+		validate(t, compile(t, diagnosisSchema), explain(t, e, "json", layout.Style{}))
 	}
 }
 
@@ -51,7 +52,7 @@ func diagnose(t *testing.T, file string) logs.Diagnosis {
 	return d
 }
 
-func explain(t *testing.T, e Explained, format string, style Style) string {
+func explain(t *testing.T, e Explained, format string, style layout.Style) string {
 	t.Helper()
 	var b bytes.Buffer
 	write := func() error { return explainedText(&b, e, style) }
@@ -69,12 +70,12 @@ func TestLogWithoutBuild(t *testing.T) {
 	d := logs.Diagnosis{Rule: "gpu-arch-missing", Blame: logs.Environment}
 	r := cases(t)["healthy"]
 	r.Log, r.Passed, r.Answers = &d, nil, nil
-	page := show(t, r, "text", Style{})
+	page := show(t, r, "text", layout.Style{})
 	if !strings.Contains(page, "nothing that it compares was found here") || strings.Contains(page, "they disagree") {
 		t.Errorf("without a build:\n%s", page)
 	}
 	r.Passed = []verdict.Passed{{Rule: "gpu-arch-missing"}}
-	if page := show(t, r, "text", Style{}); !strings.Contains(page, "they disagree") {
+	if page := show(t, r, "text", layout.Style{}); !strings.Contains(page, "they disagree") {
 		t.Errorf("with a build:\n%s", page)
 	}
 }
@@ -90,8 +91,8 @@ func TestLogBesideTheMachine(t *testing.T) {
 			d := diagnose(t, "testdata/logs/"+test.log+".log")
 			r := cases(t)[test.machine]
 			r.Log = &d
-			validate(t, compile(t, reportSchema), show(t, r, "json", Style{}))
-			if page := show(t, r, "text", Style{}); !strings.Contains(page, test.want) {
+			validate(t, compile(t, reportSchema), show(t, r, "json", layout.Style{}))
+			if page := show(t, r, "text", layout.Style{}); !strings.Contains(page, test.want) {
 				t.Errorf("the page does not say %q:\n%s", test.want, page)
 			}
 		})
@@ -104,11 +105,11 @@ func TestHostileDiagnosis(t *testing.T) {
 	fill(reflect.ValueOf(&e).Elem(), "\x1b[2J\u009b31m\u202e\xff`%s\n")
 	e.Findings[0].Severity = verdict.Error
 	signature := logs.Signature{Cause: "\x1b[2J", Because: "\u009b31m", Positive: "\u202e", Source: []string{"\x07"}, Do: []string{"\x1b"}}
-	for _, style := range []Style{{}, {All: true}, {Width: 40, ASCII: true}} {
+	for _, style := range []layout.Style{{}, {All: true}, {Width: 40, ASCII: true}} {
 		wantVisible(t, explain(t, e, "text", style))
 		page := Cause([]logs.Signature{signature})
 		wantVisible(t, string(page))
-		wantVisible(t, string(Page(page, style)))
+		wantVisible(t, string(layout.RenderMarkdown(page, style)))
 	}
-	wantVisible(t, explain(t, e, "json", Style{}))
+	wantVisible(t, explain(t, e, "json", layout.Style{}))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/report/layout"
 )
 
 // ExplanationSchema names the JSON form of Explanation.
@@ -30,15 +31,15 @@ type Section struct {
 
 // ExplanationFormats lists every format of a page.
 var ExplanationFormats = []Format[Explanation]{
-	{"text", func(w io.Writer, e Explanation, s Style) error {
+	{"text", func(w io.Writer, e Explanation, s layout.Style) error {
 		page := e.page
 		if s.Width > 0 {
-			page = Page(page, s)
+			page = layout.RenderMarkdown(page, s)
 		}
 		_, err := w.Write(page)
 		return err
 	}},
-	{"json", func(w io.Writer, e Explanation, _ Style) error { return writeJSON(w, e) }},
+	{"json", func(w io.Writer, e Explanation, _ layout.Style) error { return writeJSON(w, e) }},
 }
 
 // pageAddress matches an address in Markdown.

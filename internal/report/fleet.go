@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/fleet"
+	"cudacompat/internal/report/layout"
 	"cudacompat/matrix/verdict"
 )
 
@@ -25,7 +26,7 @@ type Fleet struct {
 // FleetFormats lists the output formats of a fleet report.
 var FleetFormats = []Format[Fleet]{
 	{"text", fleetText},
-	{"json", func(w io.Writer, f Fleet, _ Style) error { return writeJSON(w, f) }},
+	{"json", func(w io.Writer, f Fleet, _ layout.Style) error { return writeJSON(w, f) }},
 	{"junit", fleetJUnit},
 	{"prometheus", fleetPrometheus},
 	{"csv", fleetCSV},
@@ -46,20 +47,20 @@ var outcomes = []verdict.Outcome{verdict.Incompatible, verdict.Inconclusive, ver
 
 // fleetText writes the page: the counts, what a change would break, the nodes by cause, the differences, and documents
 // that are old, missing or unreadable. It grows with the causes, not with the nodes.
-func fleetText(w io.Writer, f Fleet, s Style) error {
-	p := &page{style: s}
-	p.wrap(2, fleetWords(f), paintedText{outcomeColour[f.Outcome], string(f.Outcome)}, ": ")
-	p.doubtful(f)
-	p.fleetPlan(f)
-	p.causeTable(f)
-	p.groups(f)
-	p.drifts(f)
-	p.stale(f.Stale)
-	p.unreadDocuments(f)
-	p.nodesOf("? missing", "no document of", f.Missing)
-	p.nodesOf("? not expected", "not in the inventory:", f.Beyond)
-	p.line()
-	p.wrap(0, fleetCounts(f))
+func fleetText(w io.Writer, f Fleet, s layout.Style) error {
+	p := &layout.Page{Style: s}
+	p.WriteWrapped(2, fleetWords(f), layout.Paint(outcomeColour[f.Outcome], string(f.Outcome)), ": ")
+	writeDoubtful(p, f)
+	writeFleetPlan(p, f)
+	writeCauseTable(p, f)
+	writeGroups(p, f)
+	writeDrifts(p, f)
+	writeStale(p, f.Stale)
+	writeUnreadDocuments(p, f)
+	writeNodes(p, "? missing", "no document of", f.Missing)
+	writeNodes(p, "? not expected", "not in the inventory:", f.Beyond)
+	p.WriteLine()
+	p.WriteWrapped(0, fleetCounts(f))
 	_, err := w.Write(p.Bytes())
 	return err
 }
@@ -73,7 +74,7 @@ func unreadName(u fleet.Unread) string {
 }
 
 var outcomeColour = map[verdict.Outcome]string{
-	verdict.Incompatible: red, verdict.Inconclusive: yellow, verdict.Compatible: green}
+	verdict.Incompatible: layout.Red, verdict.Inconclusive: layout.Yellow, verdict.Compatible: layout.Green}
 
 // drifts reports whether the nodes of a group only differ from others.
 func drifts(g fleet.Group) bool { return slices.Equal(g.Rules, []string{"fleet-drift"}) }
@@ -99,7 +100,7 @@ func fleetWords(f Fleet) string {
 	for _, word := range []string{"incompatible", "unlike others of the group", "inconclusive", "compatible"} {
 		switch n := count[word]; {
 		case n > 0 && len(parts) == 0:
-			parts = append(parts, fmt.Sprintf("%d of %s %s", n, plural(f.Nodes, "node"), word))
+			parts = append(parts, fmt.Sprintf("%d of %s %s", n, layout.CountNoun(f.Nodes, "node"), word))
 		case n > 0:
 			parts = append(parts, fmt.Sprintf("%d %s", n, word))
 		}
@@ -115,18 +116,18 @@ func besidesNodes(f Fleet) string {
 		noun string
 	}{{len(f.Stale), "outdated document"}, {len(f.Unread) + f.More, "unread document"}, {len(f.Missing), "missing node"}} {
 		if c.n > 0 {
-			text += "; " + plural(c.n, c.noun)
+			text += "; " + layout.CountNoun(c.n, c.noun)
 		}
 	}
 	return text
 }
 
-// fleetPlan says what the planned change breaks.
-func (p *page) fleetPlan(f Fleet) {
+// writeFleetPlan says what the planned change breaks.
+func writeFleetPlan(p *layout.Page, f Fleet) {
 	if f.Plan == nil {
 		return
 	}
-	p.line()
+	p.WriteLine()
 	names := func(list []fleet.Broken) (named []string) {
 		for _, b := range list {
 			named = append(named, b.Node+" ("+strings.Join(b.Rules, ", ")+")")
@@ -134,23 +135,23 @@ func (p *page) fleetPlan(f Fleet) {
 		return named
 	}
 	if len(f.Plan.Breaks) > 0 {
-		p.wrap(10, p.nodes(names(f.Plan.Breaks)), "  breaks  ")
+		p.WriteWrapped(10, nameNodes(p, names(f.Plan.Breaks)), "  breaks  ")
 	}
 	if len(f.Plan.Worsens) > 0 {
-		p.wrap(10, p.nodes(names(f.Plan.Worsens)), "  worse   ")
+		p.WriteWrapped(10, nameNodes(p, names(f.Plan.Worsens)), "  worse   ")
 	}
 	if len(f.Plan.Warns) > 0 {
-		p.wrap(10, p.nodes(names(f.Plan.Warns)), "  warns   ")
+		p.WriteWrapped(10, nameNodes(p, names(f.Plan.Warns)), "  warns   ")
 	}
 	if len(f.Plan.Mends) > 0 {
-		p.wrap(10, p.nodes(f.Plan.Mends), "  fixes   ")
+		p.WriteWrapped(10, nameNodes(p, f.Plan.Mends), "  fixes   ")
 	}
-	p.wrap(10, f.Plan.Why, "  plan    ")
+	p.WriteWrapped(10, f.Plan.Why, "  plan    ")
 }
 
-// nodes names some of the nodes.
-func (p *page) nodes(names []string) string {
-	if len(names) <= 5 || p.style.All {
+// nameNodes names some of the nodes.
+func nameNodes(p *layout.Page, names []string) string {
+	if len(names) <= 5 || p.Style.All {
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:4], ", "), len(names)-4)
@@ -172,40 +173,40 @@ const causeRows = 10
 
 // causeRow is one line of that table.
 type causeRow struct {
-	mark                       paintedText
+	mark                       layout.Painted
 	cause, nodes, groups, step string
 	rank, count                int
 }
 
-// causeTable writes the table at the top if there are several causes: for each the number of nodes, their groups, and
-// what to do.
-func (p *page) causeTable(f Fleet) {
+// writeCauseTable writes the table at the top if there are several causes: for each the number of nodes, their groups,
+// and what to do.
+func writeCauseTable(p *layout.Page, f Fleet) {
 	rows := causesOf(f)
 	if len(rows) < 2 {
 		return
 	}
 	shown := rows[:min(len(rows), causeRows)]
-	if p.style.All {
+	if p.Style.All {
 		shown = rows
 	}
 	var cause, nodes, groups int
 	for i := range shown {
 		r := &shown[i]
-		r.cause, r.groups = p.cell(r.cause, 30), p.cell(r.groups, 16)
-		cause, nodes, groups = max(cause, columns(r.cause)), max(nodes, columns(r.nodes)), max(groups, columns(r.groups))
+		r.cause, r.groups = p.FormatCell(r.cause, 30), p.FormatCell(r.groups, 16)
+		cause, nodes, groups = max(cause, layout.CountColumns(r.cause)), max(nodes, layout.CountColumns(r.nodes)), max(groups, layout.CountColumns(r.groups))
 	}
-	p.line()
+	p.WriteLine()
 	for _, r := range shown {
 		lead := fmt.Sprintf(" %-*s  %-*s  %-*s", cause, r.cause, nodes, r.nodes, groups, r.groups)
-		if room := p.style.Width - columns(lead) - 6; p.style.Width > 0 && room >= 12 {
-			r.step = p.cell(r.step, room)
-		} else if p.style.Width > 0 {
+		if room := p.Style.Width - layout.CountColumns(lead) - 6; p.Style.Width > 0 && room >= 12 {
+			r.step = p.FormatCell(r.step, room)
+		} else if p.Style.Width > 0 {
 			r.step = ""
 		}
-		p.line("  ", r.mark, strings.TrimRight(lead+"  "+r.step, " "))
+		p.WriteLine("  ", r.mark, strings.TrimRight(lead+"  "+r.step, " "))
 	}
 	if n := len(rows) - len(shown); n > 0 {
-		p.line(fmt.Sprintf("    and %s", plural(n, "other cause")))
+		p.WriteLine(fmt.Sprintf("    and %s", layout.CountNoun(n, "other cause")))
 	}
 }
 
@@ -219,14 +220,14 @@ func causesOf(f Fleet) []causeRow {
 		}
 	}
 	var rows []causeRow
-	add := func(mark paintedText, rank int, cause, step string, names []string) {
+	add := func(mark layout.Painted, rank int, cause, step string, names []string) {
 		groups := map[string]bool{}
 		for _, n := range names {
 			if g := groupOf[n]; g != "" {
 				groups[g] = true
 			}
 		}
-		rows = append(rows, causeRow{mark, cause, plural(len(names), "node"), strings.Join(slices.Sorted(maps.Keys(groups)), ","), step, rank, len(names)})
+		rows = append(rows, causeRow{mark, cause, layout.CountNoun(len(names), "node"), strings.Join(slices.Sorted(maps.Keys(groups)), ","), step, rank, len(names)})
 	}
 	for _, g := range f.Groups {
 		switch {
@@ -234,7 +235,7 @@ func causesOf(f Fleet) []causeRow {
 		case g.Outcome == verdict.Incompatible:
 			add(marks[verdict.Error], 0, strings.Join(g.Rules, ", "), g.Step, g.Nodes)
 		case g.Outcome == verdict.Inconclusive:
-			add(paintedText{yellow, "?"}, 1, cmp.Or(strings.Join(g.Rules, ", "), "nothing to compare"), "", g.Nodes)
+			add(layout.Paint(layout.Yellow, "?"), 1, cmp.Or(strings.Join(g.Rules, ", "), "nothing to compare"), "", g.Nodes)
 		}
 	}
 	for _, same := range alikeDrifts(f.Drift) {
@@ -252,57 +253,57 @@ func causesOf(f Fleet) []causeRow {
 // inFull is how many groups with one outcome get a paragraph. The others, which are the smallest, get a line each.
 const inFull = 12
 
-// groups writes the nodes by cause.
-func (p *page) groups(f Fleet) {
+// writeGroups writes the nodes by cause.
+func writeGroups(p *layout.Page, f Fleet) {
 	kinds := kindsByNode(f)
 	shown, rule := map[verdict.Outcome]int{}, ""
 	for _, g := range f.Groups {
 		if drifts(g) {
 			continue
 		}
-		if shown[g.Outcome]++; shown[g.Outcome] == inFull+1 && !p.style.All {
-			p.line()
+		if shown[g.Outcome]++; shown[g.Outcome] == inFull+1 && !p.Style.All {
+			p.WriteLine()
 		}
-		p.fleetGroup(g, kinds, shown[g.Outcome] <= inFull || p.style.All)
+		writeGroup(p, g, kinds, shown[g.Outcome] <= inFull || p.Style.All)
 		if rule == "" && g.Outcome == verdict.Incompatible {
 			rule = g.Rules[0]
 		}
 	}
 	if rule != "" {
-		p.line()
-		p.command("more", "cudacompat explain "+rule)
+		p.WriteLine()
+		p.WriteCommand("more", "cudacompat explain "+rule)
 	}
 }
 
-// fleetGroup writes one paragraph, or a line: the nodes, the cause, what to do, and what the nodes have.
-func (p *page) fleetGroup(g fleet.Group, kinds map[string]*fleet.Kind, full bool) {
-	title := paintedText{outcomeColour[g.Outcome], join(": ", string(g.Outcome), strings.Join(g.Rules, ", "))}
-	who := plural(len(g.Nodes), "node") + ": " + p.nodes(g.Nodes)
+// writeGroup writes one paragraph, or a line: the nodes, the cause, what to do, and what the nodes have.
+func writeGroup(p *layout.Page, g fleet.Group, kinds map[string]*fleet.Kind, full bool) {
+	title := layout.Paint(outcomeColour[g.Outcome], layout.JoinNonEmpty(": ", string(g.Outcome), strings.Join(g.Rules, ", ")))
+	who := layout.CountNoun(len(g.Nodes), "node") + ": " + nameNodes(p, g.Nodes)
 	if !full {
 		if g.Step != "" {
 			who += "; do: " + g.Step
 		}
-		p.wrap(4, who, title, ", ")
+		p.WriteWrapped(4, who, title, ", ")
 		return
 	}
-	p.line()
-	p.wrap(4, who, title, ", ")
+	p.WriteLine()
+	p.WriteWrapped(4, who, title, ", ")
 	switch {
 	case g.Message != "":
-		p.wrap(10, g.Message, "    why   ")
+		p.WriteWrapped(10, g.Message, "    why   ")
 	case g.Outcome == verdict.Inconclusive:
-		p.wrap(10, "nothing to compare: a driver and a GPU, or a build, must be known", "    why   ")
+		p.WriteWrapped(10, "nothing to compare: a driver and a GPU, or a build, must be known", "    why   ")
 	}
 	if g.Step != "" {
-		p.wrap(10, g.Step, "    do    ")
+		p.WriteWrapped(10, g.Step, "    do    ")
 	}
-	if have := p.countGroupValues(g, kinds); have != "" {
-		p.wrap(10, have, "    has   ")
+	if have := countGroupValues(p, g, kinds); have != "" {
+		p.WriteWrapped(10, have, "    has   ")
 	}
 }
 
 // countGroupValues returns the values that the nodes of a group have, and the number of nodes with each.
-func (p *page) countGroupValues(g fleet.Group, kinds map[string]*fleet.Kind) string {
+func countGroupValues(p *layout.Page, g fleet.Group, kinds map[string]*fleet.Kind) string {
 	var drivers, gpus, builds, warnings tally
 	for _, node := range g.Nodes {
 		k := kinds[node]
@@ -317,9 +318,9 @@ func (p *page) countGroupValues(g fleet.Group, kinds map[string]*fleet.Kind) str
 			switch {
 			case !a.Counts:
 			case g.Outcome == verdict.Incompatible && a.Answer != verdict.Broken: // the node's error is what counts
-				of = add(of, a.About.Words())
+				of = layout.AppendUnique(of, a.About.Words())
 			default:
-				of = add(of, a.About.Words()+": "+answers[a.Answer].text)
+				of = layout.AppendUnique(of, a.About.Words()+": "+answers[a.Answer].Text)
 			}
 		}
 		for _, text := range of {
@@ -331,7 +332,7 @@ func (p *page) countGroupValues(g fleet.Group, kinds map[string]*fleet.Kind) str
 	}
 	var lines []string
 	for _, t := range []tally{drivers, gpus, builds, warnings} {
-		if text := t.words(len(g.Nodes), p.style.All); text != "" {
+		if text := t.words(len(g.Nodes), p.Style.All); text != "" {
 			lines = append(lines, text)
 		}
 	}
@@ -364,29 +365,29 @@ func (t tally) words(nodes int, all bool) string {
 			break
 		}
 		if t.count[v] < nodes {
-			v += fmt.Sprintf(" (%s)", plural(t.count[v], "node"))
+			v += fmt.Sprintf(" (%s)", layout.CountNoun(t.count[v], "node"))
 		}
 		parts = append(parts, v)
 	}
 	return strings.Join(parts, ", ")
 }
 
-// drifts writes a paragraph for each difference: what differs, and which nodes stand out. Differences with the same
-// division, such as a driver and its CUDA, share one.
-func (p *page) drifts(f Fleet) {
+// writeDrifts writes a paragraph for each difference: what differs, and which nodes stand out. Differences with the
+// same division, such as a driver and its CUDA, share one.
+func writeDrifts(p *layout.Page, f Fleet) {
 	for _, same := range alikeDrifts(f.Drift) {
 		d := same[0]
-		p.line()
+		p.WriteLine()
 		mark := marks[d.Severity]
-		p.wrap(4, d.Message(), paintedText{mark.code, mark.text + " " + d.Rule}, ": ")
+		p.WriteWrapped(4, d.Message(), layout.Paint(mark.Colour, mark.Text+" "+d.Rule), ": ")
 		for _, other := range same[1:] {
-			p.wrap(10, other.Message(), "    and   ")
+			p.WriteWrapped(10, other.Message(), "    and   ")
 		}
-		p.outliers(d)
-		p.wrap(10, d.Step(), "    do    ")
+		writeOutliers(p, d)
+		p.WriteWrapped(10, d.Step(), "    do    ")
 	}
 	if len(f.Drift) > 0 {
-		p.command("more", "cudacompat explain "+f.Drift[0].Rule)
+		p.WriteCommand("more", "cudacompat explain "+f.Drift[0].Rule)
 	}
 }
 
@@ -406,32 +407,32 @@ func alikeDrifts(list []fleet.Drift) [][]fleet.Drift {
 
 var isCUDA = map[string]int{"CUDA": 1}
 
-// outliers names the nodes with a value that most do not have.
-func (p *page) outliers(d fleet.Drift) {
+// writeOutliers names the nodes with a value that most do not have.
+func writeOutliers(p *layout.Page, d fleet.Drift) {
 	others := slices.DeleteFunc(slices.Clone(d.Values), func(v fleet.Value) bool { return v.Value == d.Usual })
 	for i, v := range others {
-		if i == 4 && len(others) > 5 && !p.style.All {
-			p.line(fmt.Sprintf("    has   %d other values", len(others)-i))
+		if i == 4 && len(others) > 5 && !p.Style.All {
+			p.WriteLine(fmt.Sprintf("    has   %d other values", len(others)-i))
 			return
 		}
-		p.wrap(10, v.Value+": "+p.nodes(v.Nodes), "    has   ")
+		p.WriteWrapped(10, v.Value+": "+nameNodes(p, v.Nodes), "    has   ")
 	}
 }
 
-// doubtful names documents with impossible times, or times that do not show which is the newest.
-func (p *page) doubtful(f Fleet) {
-	p.nodesOf("! named twice", "the worse counts, because the times do not tell which is newer:", f.Twice)
+// writeDoubtful names documents with impossible times, or times that do not show which is the newest.
+func writeDoubtful(p *layout.Page, f Fleet) {
+	writeNodes(p, "! named twice", "the worse counts, because the times do not tell which is newer:", f.Twice)
 	var future []string
 	for _, s := range f.Stale {
 		if s.Reason == fleet.Future {
 			future = append(future, s.Node)
 		}
 	}
-	p.nodesOf("! from the future", "documents dated after today:", future)
+	writeNodes(p, "! from the future", "documents dated after today:", future)
 }
 
-// stale writes a paragraph for old documents, and one for each kind of wrong time.
-func (p *page) stale(list []fleet.Stale) {
+// writeStale writes a paragraph for old documents, and one for each kind of wrong time.
+func writeStale(p *layout.Page, list []fleet.Stale) {
 	list = slices.DeleteFunc(slices.Clone(list), func(s fleet.Stale) bool { return s.Reason == fleet.Future })
 	var order []string
 	names, oldest := map[string][]string{}, map[string]fleet.Stale{}
@@ -452,27 +453,27 @@ func (p *page) stale(list []fleet.Stale) {
 		if n := len(names[reason]); n > 1 && oldest[reason].Behind > 0 {
 			text = "up to " + fleet.Hours(oldest[reason].Behind) + " older than the newest document"
 		}
-		p.nodesOf("? stale", text+":", names[reason])
+		writeNodes(p, "? stale", text+":", names[reason])
 	}
 }
 
-// nodesOf writes a paragraph that says one thing about some nodes.
-func (p *page) nodesOf(title, text string, names []string) {
+// writeNodes writes a paragraph that says one thing about some nodes.
+func writeNodes(p *layout.Page, title, text string, names []string) {
 	switch len(names) {
 	case 0:
 		return
 	case 1:
 		text += " " + names[0]
 	default:
-		text = plural(len(names), "node") + ", " + text + " " + p.nodes(names)
+		text = layout.CountNoun(len(names), "node") + ", " + text + " " + nameNodes(p, names)
 	}
-	p.line()
-	p.wrap(4, text, paintedText{yellow, title}, ": ")
+	p.WriteLine()
+	p.WriteWrapped(4, text, layout.Paint(layout.Yellow, title), ": ")
 }
 
-// unreadDocuments writes a paragraph for each reason why documents cannot be read, ignoring byte positions and
+// writeUnreadDocuments writes a paragraph for each reason why documents cannot be read, ignoring byte positions and
 // versions.
-func (p *page) unreadDocuments(f Fleet) {
+func writeUnreadDocuments(p *layout.Page, f Fleet) {
 	var order []string
 	names, first := map[string][]string{}, map[string]string{}
 	for _, u := range f.Unread {
@@ -490,24 +491,24 @@ func (p *page) unreadDocuments(f Fleet) {
 	for _, key := range order {
 		text := names[key][0] + ": " + first[key]
 		if n := len(names[key]); n > 1 {
-			text = plural(n, "document") + ", such as " + text + "; " + p.nodes(names[key][1:])
+			text = layout.CountNoun(n, "document") + ", such as " + text + "; " + nameNodes(p, names[key][1:])
 		}
-		p.line()
-		p.wrap(4, text, paintedText{yellow, "? not judged"}, ": ")
+		p.WriteLine()
+		p.WriteWrapped(4, text, layout.Paint(layout.Yellow, "? not judged"), ": ")
 	}
 	if f.More > 0 {
-		p.line()
-		p.wrap(4, fmt.Sprintf("and %d more documents", f.More), paintedText{yellow, "? not judged"}, ": ")
+		p.WriteLine()
+		p.WriteWrapped(4, fmt.Sprintf("and %d more documents", f.More), layout.Paint(layout.Yellow, "? not judged"), ": ")
 	}
 }
 
 func fleetCounts(f Fleet) string {
-	return fmt.Sprintf("%s, %s of node, %s within a group, %s, %d not judged", plural(f.Nodes, "node"),
-		plural(len(f.Kinds), "kind"), plural(len(f.Drift), "difference"), plural(len(f.Stale), "outdated report"), len(f.Unread)+f.More)
+	return fmt.Sprintf("%s, %s of node, %s within a group, %s, %d not judged", layout.CountNoun(f.Nodes, "node"),
+		layout.CountNoun(len(f.Kinds), "kind"), layout.CountNoun(len(f.Drift), "difference"), layout.CountNoun(len(f.Stale), "outdated report"), len(f.Unread)+f.More)
 }
 
 // fleetCSV writes a line for each node.
-func fleetCSV(w io.Writer, f Fleet, _ Style) error {
+func fleetCSV(w io.Writer, f Fleet, _ layout.Style) error {
 	c := csv.NewWriter(w)
 	header := []string{"node", "group", "taken", "outcome", "was", "driver", "cuda", "gpus", "errors", "warnings"}
 	_ = c.Write(header) // Error says whether it could
@@ -524,7 +525,7 @@ func fleetCSV(w io.Writer, f Fleet, _ Style) error {
 
 // formula escapes a cell that a spreadsheet would read as a formula, because text from the nodes is data.
 func formula(cell string) string {
-	if cell = clean(cell); cell != "" && strings.ContainsAny(cell[:1], "=+-@") {
+	if cell = layout.Clean(cell); cell != "" && strings.ContainsAny(cell[:1], "=+-@") {
 		return "'" + cell
 	}
 	return cell
@@ -535,7 +536,7 @@ func rulesOf(k fleet.Kind, s verdict.Severity) string {
 	var rules []string
 	for _, f := range k.Findings {
 		if f.Severity == s {
-			rules = add(rules, f.Rule)
+			rules = layout.AppendUnique(rules, f.Rule)
 		}
 	}
 	return strings.Join(rules, " ")
@@ -543,7 +544,7 @@ func rulesOf(k fleet.Kind, s verdict.Severity) string {
 
 // fleetJUnit writes a test case for each node and each drift. Incompatible is a failure; unknown or unreadable is an
 // error.
-func fleetJUnit(w io.Writer, f Fleet, _ Style) error {
+func fleetJUnit(w io.Writer, f Fleet, _ layout.Style) error {
 	var list []junitCase
 	for _, k := range f.Kinds {
 		for _, n := range k.Nodes {
@@ -551,21 +552,21 @@ func fleetJUnit(w io.Writer, f Fleet, _ Style) error {
 		}
 	}
 	for _, d := range f.Drift {
-		c := junitCase{Class: "cudacompat.fleet-drift", Name: clean(d.Group + ": " + d.What)}
+		c := junitCase{Class: "cudacompat.fleet-drift", Name: layout.Clean(d.Group + ": " + d.What)}
 		if d.Severity == verdict.Error {
-			c.Failure = &junitMessage{Message: clean(d.Message()), Type: string(d.Severity)}
+			c.Failure = &junitMessage{Message: layout.Clean(d.Message()), Type: string(d.Severity)}
 		} else {
-			c.Out = &junitText{clean(d.Message())}
+			c.Out = &junitText{layout.Clean(d.Message())}
 		}
 		list = append(list, c)
 	}
 	for _, u := range f.Unread {
-		reason := &junitMessage{Message: clean(u.Reason)}
-		list = append(list, junitCase{Class: "cudacompat.fleet", Name: clean(unreadName(u)), Error: reason})
+		reason := &junitMessage{Message: layout.Clean(u.Reason)}
+		list = append(list, junitCase{Class: "cudacompat.fleet", Name: layout.Clean(unreadName(u)), Error: reason})
 	}
 	for _, name := range f.Missing {
 		reason := &junitMessage{Message: "the inventory names it, and there is no document of it"}
-		list = append(list, junitCase{Class: "cudacompat.fleet", Name: clean(name), Error: reason})
+		list = append(list, junitCase{Class: "cudacompat.fleet", Name: layout.Clean(name), Error: reason})
 	}
 	counts := count(list)
 	counts.Name = "cudacompat fleet"
@@ -584,27 +585,27 @@ func fleetJUnit(w io.Writer, f Fleet, _ Style) error {
 }
 
 func fleetCase(k fleet.Kind, n fleet.Member) junitCase {
-	c := junitCase{Class: "cudacompat.fleet", Name: clean(n.Node)}
+	c := junitCase{Class: "cudacompat.fleet", Name: layout.Clean(n.Node)}
 	switch {
 	case k.Outcome == verdict.Incompatible:
 		var lines []string
 		for _, f := range k.Findings {
 			if f.Severity == verdict.Error {
-				lines = append(lines, f.Rule+": "+clean(f.Message))
+				lines = append(lines, f.Rule+": "+layout.Clean(f.Message))
 			}
 		}
 		c.Failure = &junitMessage{Message: strings.Join(lines, "; "), Type: "error"}
 	case k.Outcome == verdict.Inconclusive:
 		c.Error = &junitMessage{Message: "not known"}
 		if len(k.Unknown) > 0 {
-			c.Error.Message = clean(k.Unknown[0].Subject + ": " + k.Unknown[0].Missing)
+			c.Error.Message = layout.Clean(k.Unknown[0].Subject + ": " + k.Unknown[0].Missing)
 		}
 	}
 	return c
 }
 
 // fleetPrometheus writes gauges for the fleet. Only the outcome metric, which alerts need, has a label for the node.
-func fleetPrometheus(w io.Writer, f Fleet, _ Style) error {
+func fleetPrometheus(w io.Writer, f Fleet, _ layout.Style) error {
 	var b bytes.Buffer
 	for _, g := range fleetGauges {
 		fmt.Fprintf(&b, "# HELP cudacompat_fleet_%s %s\n# TYPE cudacompat_fleet_%s gauge\n", g.name, g.help, g.name)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cudacompat/internal/fleet"
+	"cudacompat/internal/report/layout"
 	"cudacompat/matrix"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
@@ -40,7 +41,7 @@ func shown(t *testing.T, name string) string {
 	for _, f := range FleetFormats {
 		if f.Name == name {
 			var b strings.Builder
-			if err := f.Write(&b, aFleet(t), Style{}); err != nil {
+			if err := f.Write(&b, aFleet(t), layout.Style{}); err != nil {
 				t.Fatal(err)
 			}
 			if strings.ContainsRune(b.String(), 0x1b) {
@@ -127,7 +128,7 @@ func messyFleet() Fleet {
 func TestFleetTextGrowsWithCauses(t *testing.T) {
 	f := messyFleet()
 	var b strings.Builder
-	if err := fleetText(&b, f, Style{}); err != nil {
+	if err := fleetText(&b, f, layout.Style{}); err != nil {
 		t.Fatal(err)
 	}
 	text := b.String()

@@ -6,30 +6,31 @@ import (
 	"io"
 	"strings"
 
+	"cudacompat/internal/report/layout"
 	"cudacompat/matrix/verdict"
 )
 
 // GitHub writes workflow commands, which GitHub Actions shows as annotations. The worst come first, because GitHub
 // keeps ten of each kind for a step. It writes nothing else: the runner also obeys "##[…]" in the middle of a line that
 // does not begin with a command.
-func GitHub(w io.Writer, r Report, _ Style) error {
+func GitHub(w io.Writer, r Report, _ layout.Style) error {
 	var b bytes.Buffer
 	annotate(&b, verdictKind[r.Outcome]+" ", "cudacompat", Headline(r))
 	r = r.bound()
 	for _, f := range r.Findings {
-		title := f.Rule + ": " + f.Subject + on(add(nil, f.Target))
+		title := f.Rule + ": " + f.Subject + layout.NameTargets(layout.AppendUnique(nil, f.Target))
 		annotate(&b, commands[f.Severity]+githubPlace(f, r), title, details(r, f))
 	}
 	for _, u := range r.Unknown {
 		if decides(r, u) {
-			annotate(&b, "warning ", u.Rule+": "+u.Subject+on(add(nil, u.Target)), "not known: "+clean(u.Missing))
+			annotate(&b, "warning ", u.Rule+": "+u.Subject+layout.NameTargets(layout.AppendUnique(nil, u.Target)), "not known: "+layout.Clean(u.Missing))
 		}
 	}
 	for _, note := range r.Configuration.Notes() {
 		annotate(&b, configurationKind[configurationHides(r)]+" ", "cudacompat configuration", note)
 	}
 	for _, s := range r.Suppressed {
-		annotate(&b, "notice"+githubPlace(s.Finding, r), s.Rule+": "+s.Subject+on(add(nil, s.Target)),
+		annotate(&b, "notice"+githubPlace(s.Finding, r), s.Rule+": "+s.Subject+layout.NameTargets(layout.AppendUnique(nil, s.Target)),
 			waiver(s)+"\n"+details(r, s.Finding))
 	}
 	if more := r.moreText(); more != "" {
@@ -64,17 +65,17 @@ func githubPlace(f verdict.Finding, r Report) string {
 	if !ok {
 		return " "
 	}
-	return fmt.Sprintf(" file=%s,line=%d,", githubProperty.Replace(clean(r.Source)), line)
+	return fmt.Sprintf(" file=%s,line=%d,", githubProperty.Replace(layout.Clean(r.Source)), line)
 }
 
 // annotate writes one command. The title is the last property. Only the line breaks between a message's lines stay.
 func annotate(b *bytes.Buffer, command, title, message string) {
 	lines := strings.Split(message, "\n")
 	for i := range lines {
-		if lines[i] = clean(lines[i]); strings.HasPrefix(lines[i], "::") {
+		if lines[i] = layout.Clean(lines[i]); strings.HasPrefix(lines[i], "::") {
 			lines[i] = " " + lines[i] // no line of a message looks like a command, should one ever be printed by itself
 		}
 	}
-	fmt.Fprintf(b, "::%stitle=%s::%s\n", command, githubProperty.Replace(clean(title)),
+	fmt.Fprintf(b, "::%stitle=%s::%s\n", command, githubProperty.Replace(layout.Clean(title)),
 		githubData.Replace(strings.Join(lines, "\n")))
 }

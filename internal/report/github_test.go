@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode"
 
+	"cudacompat/internal/report/layout"
 	"cudacompat/matrix/verdict"
 
 	"github.com/google/go-cmp/cmp"
@@ -36,10 +37,10 @@ func readGitHub(t *testing.T, text string) []annotation {
 func TestGitHubIsRead(t *testing.T) {
 	for name, r := range cases(t) {
 		t.Run(name, func(t *testing.T) {
-			got := readGitHub(t, show(t, r, "github", Style{}))
+			got := readGitHub(t, show(t, r, "github", layout.Style{}))
 			want := []annotation{{verdictKind[r.Outcome], "cudacompat", Headline(r)}}
 			for _, f := range r.Findings {
-				want = append(want, annotation{commands[f.Severity], clean(f.Rule + ": " + f.Subject + on(add(nil, f.Target))),
+				want = append(want, annotation{commands[f.Severity], layout.Clean(f.Rule + ": " + f.Subject + layout.NameTargets(layout.AppendUnique(nil, f.Target))),
 					details(r, f)})
 			}
 			if diff := cmp.Diff(want, got[:min(len(want), len(got))]); diff != "" {
@@ -61,12 +62,12 @@ func TestGitHubIsRead(t *testing.T) {
 func TestGitHubCannotBeInjected(t *testing.T) {
 	for _, hostile := range []string{"\n::stop-commands::x", "\r\n::set-env name=PATH::/tmp", "##[error]x", "::error::x",
 		"x,file=/etc/passwd", "%0A::error::x", "a%250Ab"} {
-		got, plain := readGitHub(t, show(t, undecidedAll(hostile), "github", Style{})),
-			readGitHub(t, show(t, undecidedAll("x"), "github", Style{}))
+		got, plain := readGitHub(t, show(t, undecidedAll(hostile), "github", layout.Style{})),
+			readGitHub(t, show(t, undecidedAll("x"), "github", layout.Style{}))
 		if len(got) != len(plain) {
 			t.Errorf("%q makes %d commands of %d", hostile, len(got), len(plain))
 		}
-		if !strings.Contains(got[1].Title, clean(hostile)) {
+		if !strings.Contains(got[1].Title, layout.Clean(hostile)) {
 			t.Errorf("%q was read back as %q", hostile, got[1].Title)
 		}
 		for _, a := range got {

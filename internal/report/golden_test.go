@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/internal/report/layout"
 	"cudacompat/matrix"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
@@ -25,12 +26,12 @@ var update = flag.Bool("update", false, "write the expected output anew; read th
 // A view is a way of printing a case.
 type view struct {
 	name, format string
-	style        Style
+	style        layout.Style
 }
 
 // screenText is the view of every case. The other views are printed only for the cases in everyView, so that a change
 // of one format does not change every golden file.
-var screenText = view{"text", "text", Style{}}
+var screenText = view{"text", "text", layout.Style{}}
 
 // everyView lists the cases that are printed in all views: good, broken, unknown, and full of control characters.
 var everyView = []string{"healthy", "driver-too-old", "driver-timeout", "hostile"}
@@ -38,9 +39,9 @@ var everyView = []string{"healthy", "driver-too-old", "driver-timeout", "hostile
 // pages lists the views for people, with a golden file for each case.
 var pages = []view{
 	screenText,
-	{"all", "text", Style{All: true}},
-	{"screen", "text", Style{Width: 80, Colour: true}},
-	{"narrow", "text", Style{Width: 40, ASCII: true}},
+	{"all", "text", layout.Style{All: true}},
+	{"screen", "text", layout.Style{Width: 80, Colour: true}},
+	{"narrow", "text", layout.Style{Width: 40, ASCII: true}},
 }
 
 // views lists the pages and every other format.
@@ -216,7 +217,7 @@ func arguments(t testing.TB, name string) ([]matrix.Target, verdict.Policy) {
 	return targets, policy
 }
 
-func show(t testing.TB, r Report, format string, style Style) string {
+func show(t testing.TB, r Report, format string, style layout.Style) string {
 	t.Helper()
 	i := slices.IndexFunc(Formats, func(f Format[Report]) bool { return f.Name == format })
 	if i < 0 {
@@ -232,6 +233,6 @@ func show(t testing.TB, r Report, format string, style Style) string {
 // TestLines checks every case's line against the limits of its readers.
 func TestLines(t *testing.T) {
 	for _, r := range cases(t) {
-		oneLine(t, show(t, r, "line", Style{}))
+		oneLine(t, show(t, r, "line", layout.Style{}))
 	}
 }

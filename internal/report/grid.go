@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"cudacompat/internal/report/layout"
 	"cudacompat/internal/tables"
 )
 
@@ -21,7 +22,7 @@ var GridFormats = []Format[tables.Grid]{
 }
 
 // gridJSON writes an array of objects with the table's header as names, in its order. Every value is text.
-func gridJSON(w io.Writer, g tables.Grid, _ Style) error {
+func gridJSON(w io.Writer, g tables.Grid, _ layout.Style) error {
 	rows := make([]object, 0, len(g.Rows))
 	for _, row := range g.Rows {
 		rows = append(rows, object{g.Columns, row})
@@ -54,7 +55,7 @@ func separator(i int) string {
 }
 
 // gridCSV writes the rows as in their file.
-func gridCSV(w io.Writer, g tables.Grid, _ Style) error {
+func gridCSV(w io.Writer, g tables.Grid, _ layout.Style) error {
 	c := csv.NewWriter(w)
 	if err := c.Write(g.Columns); err != nil {
 		return err
@@ -63,7 +64,7 @@ func gridCSV(w io.Writer, g tables.Grid, _ Style) error {
 }
 
 // gridMarkdown writes a pipe table with every column.
-func gridMarkdown(w io.Writer, g tables.Grid, _ Style) error {
+func gridMarkdown(w io.Writer, g tables.Grid, _ layout.Style) error {
 	var b strings.Builder
 	line := func(cells []string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
 	line(g.Columns)
@@ -71,7 +72,7 @@ func gridMarkdown(w io.Writer, g tables.Grid, _ Style) error {
 	for _, row := range g.Rows {
 		escaped := make([]string, len(row))
 		for i, cell := range row {
-			escaped[i] = strings.ReplaceAll(clean(cell), "|", `\|`)
+			escaped[i] = strings.ReplaceAll(layout.Clean(cell), "|", `\|`)
 		}
 		line(escaped)
 	}
@@ -81,7 +82,7 @@ func gridMarkdown(w io.Writer, g tables.Grid, _ Style) error {
 
 // gridText writes the columns that fit the screen, the key's first. --all shows every column. If a few rows do not fit,
 // it writes them as records.
-func gridText(w io.Writer, g tables.Grid, s Style) error {
+func gridText(w io.Writer, g tables.Grid, s layout.Style) error {
 	shown, left := chooseColumns(g, columnWidths(g), s)
 	var b strings.Builder
 	if 0 < len(g.Rows) && len(g.Rows) <= 5 && slices.ContainsFunc(left,
@@ -91,30 +92,30 @@ func gridText(w io.Writer, g tables.Grid, s Style) error {
 	} else {
 		gridLines(&b, g, shown, s)
 	}
-	fmt.Fprintf(&b, "\n%s", plural(len(g.Rows), "row"))
+	fmt.Fprintf(&b, "\n%s", layout.CountNoun(len(g.Rows), "row"))
 	if date := g.Date(); date != "" {
 		fmt.Fprintf(&b, ", checked %s", date)
 	}
 	if fmt.Fprintln(&b); len(left) > 0 {
-		fmt.Fprintln(&b, paragraph("--all also shows: "+strings.Join(left, ", "), screen(s)))
+		fmt.Fprintln(&b, layout.FoldParagraph("--all also shows: "+strings.Join(left, ", "), layout.ScreenWidth(s)))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
 // gridLines writes the header and one line for each row.
-func gridLines(b *strings.Builder, g tables.Grid, shown []int, s Style) {
+func gridLines(b *strings.Builder, g tables.Grid, shown []int, s layout.Style) {
 	var rows [][]string
 	for _, row := range append([][]string{g.Columns}, g.Rows...) {
 		var cells []string
 		for _, column := range shown {
-			cells = append(cells, clean(row[column]))
+			cells = append(cells, layout.Clean(row[column]))
 		}
 		rows = append(rows, cells)
 	}
-	for i, line := range alignColumns(rows) {
+	for i, line := range layout.AlignColumns(rows) {
 		if i == 0 {
-			line = s.heading(line)
+			line = s.PaintHeading(line)
 		}
 		fmt.Fprintln(b, line)
 	}
@@ -122,7 +123,7 @@ func gridLines(b *strings.Builder, g tables.Grid, shown []int, s Style) {
 
 // gridRecords writes a paragraph for each row, with a line for each column that has a value. It omits sources, which
 // are too long.
-func gridRecords(b *strings.Builder, g tables.Grid, s Style) {
+func gridRecords(b *strings.Builder, g tables.Grid, s layout.Style) {
 	pad := 0
 	for _, name := range g.Columns[g.Keys:] {
 		pad = max(pad, len(name))
@@ -131,10 +132,10 @@ func gridRecords(b *strings.Builder, g tables.Grid, s Style) {
 		if i > 0 {
 			fmt.Fprintln(b)
 		}
-		fmt.Fprintln(b, s.heading(g.Table+" "+clean(strings.Join(row[:g.Keys], " "))))
+		fmt.Fprintln(b, s.PaintHeading(g.Table+" "+layout.Clean(strings.Join(row[:g.Keys], " "))))
 		for j := g.Keys; j < len(row); j++ {
 			if row[j] != "" && g.Columns[j] != "source" {
-				text := paragraph(clean(strings.ReplaceAll(row[j], ";", "; ")), screen(s)-pad-4)
+				text := layout.FoldParagraph(layout.Clean(strings.ReplaceAll(row[j], ";", "; ")), layout.ScreenWidth(s)-pad-4)
 				fmt.Fprintf(b, "  %-*s  %s\n", pad, g.Columns[j], strings.ReplaceAll(text, "\n  ", "\n"+strings.Repeat(" ", pad+4)))
 			}
 		}
@@ -153,11 +154,11 @@ func columnWidths(g tables.Grid) []int {
 }
 
 // chooseColumns takes the key, and then the other columns in order as long as they fit. It omits empty columns.
-func chooseColumns(g tables.Grid, widths []int, s Style) (shown []int, left []string) {
+func chooseColumns(g tables.Grid, widths []int, s layout.Style) (shown []int, left []string) {
 	used := 0
 	for i, name := range g.Columns {
 		empty := len(g.Rows) > 0 && !slices.ContainsFunc(g.Rows, func(row []string) bool { return row[i] != "" })
-		switch fits := used+widths[i] <= screen(s); {
+		switch fits := used+widths[i] <= layout.ScreenWidth(s); {
 		case s.All || i < g.Keys || fits && !empty:
 			shown, used = append(shown, i), used+widths[i]+2
 		case !empty:

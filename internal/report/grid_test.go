@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/internal/report/layout"
 	"cudacompat/internal/tables"
 )
 
@@ -14,7 +15,7 @@ func TestNarrowGrids(t *testing.T) {
 		Rows: [][]string{{"580", "of thirty characters, or so on", "of thirty characters, or so on", "https://example.com"}}}
 	write := func() string {
 		var b strings.Builder
-		if err := gridText(&b, g, Style{Width: 40}); err != nil {
+		if err := gridText(&b, g, layout.Style{Width: 40}); err != nil {
 			t.Fatal(err)
 		}
 		return b.String()

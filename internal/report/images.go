@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 
+	"cudacompat/internal/report/layout"
 	"cudacompat/matrix/verdict"
 )
 
@@ -19,29 +20,29 @@ const sentenceRoom = 40
 
 // Images writes a table of images on machines with one driver ("" if none is named), in the order of the rows. Machines
 // with the same result for an image share a line.
-func Images(w io.Writer, rows []ImageRow, driver string, s Style) error {
-	p := &page{style: s}
-	p.wrap(0, howManyWork(rows, driver))
-	p.line()
+func Images(w io.Writer, rows []ImageRow, driver string, s layout.Style) error {
+	p := &layout.Page{Style: s}
+	p.WriteWrapped(0, howManyWork(rows, driver))
+	p.WriteLine()
 	lines := imageLines(rows, p)
 	width := 0
 	for _, l := range lines {
-		width = max(width, columns(p.safe(l.image)))
+		width = max(width, layout.CountColumns(p.MakeShowable(l.image)))
 	}
 	for _, l := range lines {
-		lead := pad(p.safe(l.image), width) + cellGap
-		if hang := columns(lead); s.Width == 0 || s.Width-hang >= sentenceRoom {
-			p.wrap(hang, l.text, lead, l.word)
+		lead := layout.PadRight(p.MakeShowable(l.image), width) + layout.CellGap
+		if hang := layout.CountColumns(lead); s.Width == 0 || s.Width-hang >= sentenceRoom {
+			p.WriteWrapped(hang, l.text, lead, l.word)
 			continue
 		}
-		p.line(p.safe(l.image))
-		p.wrap(4, l.text, "    ", l.word)
+		p.WriteLine(p.MakeShowable(l.image))
+		p.WriteWrapped(4, l.text, "    ", l.word)
 	}
 	if i := slices.IndexFunc(rows, func(r ImageRow) bool { return r.Outcome == verdict.Inconclusive && len(r.Answers) > 0 }); i >= 0 {
-		p.try(rows[i].Report)
+		writeHint(p, rows[i].Report)
 	}
 	if i := slices.IndexFunc(rows, func(r ImageRow) bool { return len(r.Configuration.Notes()) > 0 }); i >= 0 {
-		p.writeConfiguration(rows[i].Configuration)
+		writeConfiguration(p, rows[i].Configuration)
 	}
 	_, err := w.Write(p.Bytes())
 	return err
@@ -54,7 +55,7 @@ func howManyWork(rows []ImageRow, driver string) string {
 	for _, row := range rows {
 		before, met := fits[row.Image]
 		fits[row.Image] = row.Outcome == verdict.Compatible && (before || !met)
-		machines = add(machines, row.Machine)
+		machines = layout.AppendUnique(machines, row.Machine)
 	}
 	fit := 0
 	for _, works := range fits {
@@ -62,25 +63,25 @@ func howManyWork(rows []ImageRow, driver string) string {
 			fit++
 		}
 	}
-	where := on(machines)
+	where := layout.NameTargets(machines)
 	if len(machines) > 1 {
 		where = fmt.Sprintf(" on all %d machines", len(machines))
 	}
 	if driver != "" {
 		where += " with driver " + driver
 	}
-	return fmt.Sprintf("%d of %s work%s", fit, plural(len(fits), "image"), where)
+	return fmt.Sprintf("%d of %s work%s", fit, layout.CountNoun(len(fits), "image"), where)
 }
 
 // imageLine is the result for one image on some machines.
 type imageLine struct {
 	image string
-	word  paintedText
+	word  layout.Painted
 	text  string
 }
 
 // imageLines groups rows with the same result. It names the machines of a group if the image's other machines differ.
-func imageLines(rows []ImageRow, p *page) []imageLine {
+func imageLines(rows []ImageRow, p *layout.Page) []imageLine {
 	var lines []imageLine
 	machines := map[imageLine][]string{}
 	of := map[string]int{} // how many rows an image has
@@ -94,19 +95,19 @@ func imageLines(rows []ImageRow, p *page) []imageLine {
 	}
 	for i, l := range lines {
 		if names := machines[l]; len(names) < of[l.image] {
-			lines[i].text = " on " + few(names, len(names)) + l.text
+			lines[i].text = " on " + layout.ListFirst(names, len(names)) + l.text
 		}
 	}
 	return lines
 }
 
 // imageText returns the text after the outcome of an image on a machine.
-func imageText(r Report, p *page) string {
+func imageText(r Report, p *layout.Page) string {
 	if r.Facts.Image == nil && len(r.Facts.Unread) > 0 {
 		return ": not read: " + r.Facts.Unread[0].Reason
 	}
 	r = withoutTargets(r)
-	return outcomeText(r, joinFindings(r.Findings, briefNotes(p.style.All)))
+	return outcomeText(r, joinFindings(r.Findings, briefNotes(p.Style.All)))
 }
 
 // withoutTargets removes the names of the machine from a report.

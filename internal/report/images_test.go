@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/internal/report/layout"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 
@@ -22,10 +23,10 @@ func TestImages(t *testing.T) {
 		{"serve-2.tar", "g6.xlarge", sound}, {"serve-2.tar", "g5.xlarge", sound}}
 	for _, c := range []struct {
 		rows  []ImageRow
-		style Style
+		style layout.Style
 		want  string
 	}{
-		{rows, Style{}, `1 of 4 images work on all 2 machines with driver 535.183.01
+		{rows, layout.Style{}, `1 of 4 images work on all 2 machines with driver 535.183.01
 
 train�.tar   incompatible: torch 2.9.0 cannot run on driver 535.183.01
 mixed.tar    incompatible on g6.xlarge: torch 2.9.0 cannot run on driver 535.183.01
@@ -33,12 +34,12 @@ cut.tar      inconclusive: not read: it ends in the middle
 mixed.tar    compatible on g5.xlarge: the driver supports the GPU; no PyTorch, TensorFlow or JAX was found
 serve-2.tar  compatible: the driver supports the GPU; no PyTorch, TensorFlow or JAX was found
 `},
-		{rows[6:7], Style{Width: 54}, `1 of 1 image work on g6.xlarge with driver 535.183.01
+		{rows[6:7], layout.Style{Width: 54}, `1 of 1 image work on g6.xlarge with driver 535.183.01
 
 serve-2.tar  compatible: the driver supports the GPU;
              no PyTorch, TensorFlow or JAX was found
 `},
-		{rows[:1], Style{Width: 50, ASCII: true, Colour: true}, "0 of 1 image work on g6.xlarge with driver\n535.183.01\n\n" +
+		{rows[:1], layout.Style{Width: 50, ASCII: true, Colour: true}, "0 of 1 image work on g6.xlarge with driver\n535.183.01\n\n" +
 			"train?.tar\n    \x1b[31;1mincompatible\x1b[0m: torch 2.9.0 cannot run on driver\n    535.183.01\n"},
 	} {
 		var out strings.Builder

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/logs"
+	"cudacompat/internal/report/layout"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
@@ -57,7 +58,7 @@ func inconclusive(r Report) string {
 	}
 	switch there := partsOf(r); {
 	case u == nil && r.Log != nil && r.Log.Blame != logs.Unknown:
-		return lowerFirst(strings.TrimSuffix(r.Log.Because, ".")) + " (only the log says so)"
+		return layout.LowerFirst(strings.TrimSuffix(r.Log.Because, ".")) + " (only the log says so)"
 	case u == nil:
 		return nothing(r)
 	case len(r.Facts.Probes) > 0 && !there.driver && !there.gpu && u.Flag == "--driver":
@@ -76,7 +77,7 @@ const unexplained = "nothing that was compared explains it: "
 // notLookedAt says in one clause what was not read, and why.
 func notLookedAt(u verdict.Missing) string {
 	if cause, ok := strings.CutPrefix(u.Missing, unexplained); ok {
-		return "nothing that was compared explains the error in the text (" + lowerFirst(cause) + ")"
+		return "nothing that was compared explains the error in the text (" + layout.LowerFirst(cause) + ")"
 	}
 	return fmt.Sprintf("cannot judge %s: %s", strings.ReplaceAll(u.Subject, ": ", ", "), u.Missing)
 }

@@ -8,16 +8,17 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/report/layout"
 	"cudacompat/matrix/pin"
 	"cudacompat/matrix/verdict"
 )
 
-// Markdown writes the report as a comment for an issue: the verdict with the first fix of each of the first findings, the
-// pages of their rules, and below them, folded, everything that was judged. It removes user names from paths. All text
-// from the machine is in code blocks, so that none of it is read as Markdown.
-func Markdown(w io.Writer, r Report, _ Style) error {
+// Markdown writes the report as a comment for an issue: the verdict with the first fix of each of the first findings,
+// the pages of their rules, and below them, folded, everything that was judged. It removes user names from paths. All
+// text from the machine is in code blocks, so that none of it is read as Markdown.
+func Markdown(w io.Writer, r Report, _ layout.Style) error {
 	var whole bytes.Buffer
-	if err := Text(&whole, r, Style{Private: true, All: true}); err != nil {
+	if err := Text(&whole, r, layout.Style{Private: true, All: true}); err != nil {
 		return err
 	}
 	version := r.Tool.Version
@@ -25,7 +26,7 @@ func Markdown(w io.Writer, r Report, _ Style) error {
 		version = "of an unknown version"
 	}
 	_, err := fmt.Fprintf(w, "%s%s\n<details>\n<summary>all that was judged (cudacompat %s, tables of %s)</summary>\n\n%s\n</details>\n",
-		codeBlock(comment(r)), rulePages(r), clean(version), clean(r.Tool.Matrix), codeBlock(whole.String()))
+		codeBlock(comment(r)), rulePages(r), layout.Clean(version), layout.Clean(r.Tool.Matrix), codeBlock(whole.String()))
 	return err
 }
 
@@ -34,37 +35,37 @@ const inSummary = 3
 
 // comment returns the headline, and the first errors and warnings with what mends them first.
 func comment(r Report) string {
-	p := &page{style: Style{Private: true}}
-	p.line(Headline(r))
+	p := &layout.Page{Style: layout.Style{Private: true}}
+	p.WriteLine(Headline(r))
 	var done []string
 	first, more := statedFirst(r)
 	for _, f := range first {
-		p.line()
-		p.wrap(4, few(f.subjects, inSummary)+on(f.targets), paintedText{text: marks[f.Severity].text + " " + f.Rule}, ": ")
-		p.wrap(4, f.Message, "    ")
+		p.WriteLine()
+		p.WriteWrapped(4, layout.ListFirst(f.subjects, inSummary)+layout.NameTargets(f.targets), layout.Painted{Text: marks[f.Severity].Text + " " + f.Rule}, ": ")
+		p.WriteWrapped(4, f.Message, "    ")
 		ways := waysOf(f.Finding)
 		switch key := fmt.Sprint(ways[:min(len(ways), 1)]); {
 		case len(ways) == 0:
 		case slices.Contains(done, key):
-			p.field("fix", "the fix above")
+			p.WriteField("fix", "the fix above")
 		default:
 			done = append(done, key)
-			p.way(ways[0])
+			writeWay(p, ways[0])
 		}
 	}
 	if more > 0 {
-		p.line()
-		p.line("and " + plural(more, "more finding"))
+		p.WriteLine()
+		p.WriteLine("and " + layout.CountNoun(more, "more finding"))
 	}
 	if len(first) == 0 && len(r.Unknown) > 0 {
-		p.line()
-		p.wrap(4, r.Unknown[0].Subject+": not known: "+r.Unknown[0].Missing, "? ")
+		p.WriteLine()
+		p.WriteWrapped(4, r.Unknown[0].Subject+": not known: "+r.Unknown[0].Missing, "? ")
 	}
 	return p.String()
 }
 
-// way writes the steps of one way, what each does before its command.
-func (p *page) way(steps []pin.Step) {
+// writeWay writes the steps of one way, what each does before its command.
+func writeWay(p *layout.Page, steps []pin.Step) {
 	for i, s := range steps {
 		word := "then"
 		if i == 0 {
@@ -72,12 +73,12 @@ func (p *page) way(steps []pin.Step) {
 		}
 		switch {
 		case s.Run == "":
-			p.field(word, s.Say)
+			p.WriteField(word, s.Say)
 		case s.Say == "":
-			p.command(word, s.Run)
+			p.WriteCommand(word, s.Run)
 		default:
-			p.field(word, s.Say)
-			p.command("", s.Run)
+			p.WriteField(word, s.Say)
+			p.WriteCommand("", s.Run)
 		}
 	}
 }
@@ -95,8 +96,8 @@ var (
 	siteAddress = lazyregexp.New(`^https://[A-Za-z0-9][A-Za-z0-9./-]*$`)
 )
 
-// rulePages returns links to the pages of the rules that a comment names: addresses if the build has a site, else files of
-// the repository.
+// rulePages returns links to the pages of the rules that a comment names: addresses if the build has a site, else files
+// of the repository.
 func rulePages(r Report) string {
 	var links []string
 	first, _ := statedFirst(r)
@@ -108,7 +109,7 @@ func rulePages(r Report) string {
 		if address := r.Tool.RulePage(f.Rule); siteAddress.MatchString(address) {
 			link = "[" + f.Rule + "](" + address + ")"
 		}
-		links = add(links, link)
+		links = layout.AppendUnique(links, link)
 	}
 	if len(links) == 0 {
 		return ""

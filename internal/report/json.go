@@ -11,15 +11,16 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"cudacompat/internal/report/layout"
 	"cudacompat/probe/facts"
 )
 
 // JSON writes the report; its schema is internal/report/schema/report-v1.json.
-func JSON(w io.Writer, r Report, _ Style) error { return writeJSON(w, r.bound()) }
+func JSON(w io.Writer, r Report, _ layout.Style) error { return writeJSON(w, r.bound()) }
 
 // FactsFormats lists every format of facts.
 var FactsFormats = []Format[facts.Facts]{
-	{"json", func(w io.Writer, f facts.Facts, _ Style) error { return Facts(w, f) }},
+	{"json", func(w io.Writer, f facts.Facts, _ layout.Style) error { return Facts(w, f) }},
 	{"fleet", factsLine},
 }
 
@@ -39,7 +40,7 @@ const packAbove = 16<<10 - 512
 
 // factsLine writes facts on one line for `cudacompat fleet`. It compresses them if the line would be too long for a
 // log.
-func factsLine(w io.Writer, f facts.Facts, _ Style) error {
+func factsLine(w io.Writer, f facts.Facts, _ layout.Style) error {
 	f.Complete()
 	line, err := compactJSON(f)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/internal/report/layout"
 	"cudacompat/probe/facts"
 )
 
@@ -17,7 +18,7 @@ func TestFactsOnOneLineFitIntoALog(t *testing.T) {
 	}
 	for _, f := range []facts.Facts{small, large} {
 		var b strings.Builder
-		if err := FactsFormats[1].Write(&b, f, Style{}); err != nil {
+		if err := FactsFormats[1].Write(&b, f, layout.Style{}); err != nil {
 			t.Fatal(err)
 		}
 		line := b.String()

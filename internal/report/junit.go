@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/report/layout"
 	"cudacompat/matrix"
 	"cudacompat/matrix/verdict"
 )
@@ -56,14 +57,14 @@ type (
 // JUnit writes a test case for each rule and subject. An error is a failure. A missing fact that decides is an error.
 // Other missing facts, waived findings and rules that do not apply are skipped, so that a healthy machine's job stays
 // green. A warning or note passes, with its text in the output. Rules that do not apply appear only with --all.
-func JUnit(w io.Writer, r Report, s Style) error {
+func JUnit(w io.Writer, r Report, s layout.Style) error {
 	r = r.bound()
 	cases := junitCases(r, s.All)
 	counts := count(cases)
 	suite := junitSuite{junitCounts: counts, Cases: cases, Properties: []junitProperty{
-		{"outcome", string(r.Outcome)}, {"version", clean(r.Tool.Version)}, {"matrix", clean(r.Tool.Matrix)}}}
+		{"outcome", string(r.Outcome)}, {"version", layout.Clean(r.Tool.Version)}, {"matrix", layout.Clean(r.Tool.Matrix)}}}
 	if notes := r.Configuration.Notes(); len(notes) > 0 {
-		suite.Properties = append(suite.Properties, junitProperty{"configuration", clean(strings.Join(notes, "; "))})
+		suite.Properties = append(suite.Properties, junitProperty{"configuration", layout.Clean(strings.Join(notes, "; "))})
 	}
 	if more := r.moreText(); more != "" {
 		suite.Properties = append(suite.Properties, junitProperty{"not listed", more})
@@ -121,14 +122,14 @@ func distinct(cases []junitCase) []junitCase {
 func comparison(r Report) junitCase {
 	c := newCase("outcome", "there is something to compare", "")
 	if r.Outcome == verdict.Inconclusive && openFact(r) == nil {
-		c.Error = &junitMessage{Message: clean(nothing(r)), Type: "inconclusive"}
+		c.Error = &junitMessage{Message: layout.Clean(nothing(r)), Type: "inconclusive"}
 	}
 	return c
 }
 
 // newCase returns a case that passes. Jenkins takes the part before the last dot as a package; GitLab shows all of it.
 func newCase(rule, subject, target string) junitCase {
-	return junitCase{Class: "cudacompat." + rule, Name: clean(subject + on(add(nil, target)))}
+	return junitCase{Class: "cudacompat." + rule, Name: layout.Clean(subject + layout.NameTargets(layout.AppendUnique(nil, target)))}
 }
 
 // casesOf returns the cases of one rule.
@@ -173,7 +174,7 @@ func foundCase(f verdict.Finding, r Report) junitCase {
 
 func unknownCase(u verdict.Missing, r Report) junitCase {
 	c := newCase(u.Rule, u.Subject, u.Target)
-	missing := clean("not judged: " + open(u))
+	missing := layout.Clean("not judged: " + open(u))
 	if decides(r, u) {
 		c.Error = &junitMessage{Message: missing, Type: "unknown"}
 	} else {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/internal/report/layout"
 	"cudacompat/matrix"
 	"cudacompat/matrix/verdict"
 
@@ -31,7 +32,7 @@ var junitForm = map[string]struct{ parents, attributes []string }{
 func TestJUnitIsRead(t *testing.T) {
 	for name, r := range cases(t) {
 		t.Run(name, func(t *testing.T) {
-			text := show(t, r, "junit", Style{})
+			text := show(t, r, "junit", layout.Style{})
 			walkJUnit(t, text)
 			var back junitSuites
 			if err := xml.Unmarshal([]byte(text), &back); err != nil {
@@ -122,7 +123,7 @@ func TestJUnitIsGreenOnASoundMachine(t *testing.T) {
 // TestJUnitCannotBeBrokenOut puts text that ends CDATA and attributes into every string.
 func TestJUnitCannotBeBrokenOut(t *testing.T) {
 	const hostile = `]]></system-out><failure message="x"/> "'<&>`
-	text := show(t, filled(hostile, verdict.Compatible), "junit", Style{All: true})
+	text := show(t, filled(hostile, verdict.Compatible), "junit", layout.Style{All: true})
 	walkJUnit(t, text)
 	var back junitSuites
 	if err := xml.Unmarshal([]byte(text), &back); err != nil {

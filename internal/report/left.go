@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"cudacompat/internal/budget"
+	"cudacompat/internal/report/layout"
 )
 
 // topOf returns as much of a list as a page shows.
@@ -13,17 +14,17 @@ func topOf[T any](list []T) []T {
 }
 
 // writeLeftOut says what a shortened report leaves out.
-func (p *page) writeLeftOut(r Report) {
+func writeLeftOut(p *layout.Page, r Report) {
 	if more := r.moreText(); more != "" {
-		p.line()
-		p.wrap(4, more+": the time was up", paintedText{yellow, "! left out"}, ": ")
+		p.WriteLine()
+		p.WriteWrapped(4, more+": the time was up", layout.Paint(layout.Yellow, "! left out"), ": ")
 	}
 }
 
 // writeRest says how many entries of a list the page does not show.
-func (p *page) writeRest(n int, what string) {
+func writeRest(p *layout.Page, n int, what string) {
 	if n > budget.Shown {
-		p.line()
-		p.line("  ", fmt.Sprintf("and %d more %s: -o json lists them", n-budget.Shown, what))
+		p.WriteLine()
+		p.WriteLine("  ", fmt.Sprintf("and %d more %s: -o json lists them", n-budget.Shown, what))
 	}
 }

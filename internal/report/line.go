@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"cudacompat/internal/report/layout"
 	"cudacompat/matrix/verdict"
 )
 
@@ -15,30 +16,30 @@ const lineLimit = 160
 
 // Line writes the verdict in one line of at most 160 bytes that begins with FAIL, OK or UNKNOWN: the cause, then the
 // first step.
-func Line(w io.Writer, r Report, _ Style) error {
+func Line(w io.Writer, r Report, _ layout.Style) error {
 	text, tail := lineText(r)
 	for _, note := range r.Configuration.Notes() {
 		tail += "; " + note
 	}
-	tail = cut(clean(tail), lineLimit/2)
+	tail = layout.CutBytes(layout.Clean(tail), lineLimit/2)
 	room := lineLimit - len(tail)
 	step := ""
 	if r.Outcome == verdict.Incompatible {
 		step = firstStep(firstOf(r.Findings, verdict.Error), room*2/5)
 	}
-	_, err := fmt.Fprintln(w, cut(clean(text), room-len(step))+step+tail)
+	_, err := fmt.Fprintln(w, layout.CutBytes(layout.Clean(text), room-len(step))+step+tail)
 	return err
 }
 
 // UsageLine writes such a line for a usage error.
 func UsageLine(w io.Writer, why string) error {
-	_, err := fmt.Fprintln(w, cut("USAGE "+clean(why), lineLimit))
+	_, err := fmt.Fprintln(w, layout.CutBytes("USAGE "+layout.Clean(why), lineLimit))
 	return err
 }
 
 // UnknownLine writes such a line if there is no result.
 func UnknownLine(w io.Writer, why string) error {
-	_, err := fmt.Fprintln(w, cut("UNKNOWN "+clean(why), lineLimit))
+	_, err := fmt.Fprintln(w, layout.CutBytes("UNKNOWN "+layout.Clean(why), lineLimit))
 	return err
 }
 
@@ -77,11 +78,11 @@ func firstStep(f verdict.Finding, room int) string {
 	const fix = "; fix: "
 	switch {
 	case len(f.Pins) > 0:
-		return cut(clean(fix+f.Pins[0].Package+" "+f.Pins[0].Version), room)
+		return layout.CutBytes(layout.Clean(fix+f.Pins[0].Package+" "+f.Pins[0].Version), room)
 	case len(f.Steps) == 0:
 		return ""
 	case f.Steps[0].Run == "":
-		step := cut(clean(fix+f.Steps[0].Say), room)
+		step := layout.CutBytes(layout.Clean(fix+f.Steps[0].Say), room)
 		if strings.Count(step, "`")%2 == 1 { // it would end in the middle of a command
 			words, _, _ := strings.Cut(strings.TrimPrefix(step[:strings.LastIndex(step, "`")], fix), "`")
 			if words = strings.TrimRight(words, " (:;,"); strings.Count(words, " ") < 3 {
@@ -90,10 +91,10 @@ func firstStep(f verdict.Finding, room int) string {
 			return fix + words
 		}
 		return step
-	case len(clean(fix+f.Steps[0].Run)) > room:
+	case len(layout.Clean(fix+f.Steps[0].Run)) > room:
 		return fix + "cudacompat doctor"
 	}
-	return clean(fix + f.Steps[0].Run)
+	return layout.Clean(fix + f.Steps[0].Run)
 }
 
 // missing returns the fact that is needed for an answer.
@@ -108,7 +109,7 @@ func missing(r Report) string {
 func besides(r Report) string {
 	text := ""
 	if n := r.Count(verdict.Warning); n > 0 {
-		text += ", " + plural(n, "warning") + ": " + firstOf(r.Findings, verdict.Warning).Rule
+		text += ", " + layout.CountNoun(n, "warning") + ": " + firstOf(r.Findings, verdict.Warning).Rule
 	}
 	if n := len(r.Suppressed); n > 0 {
 		text += fmt.Sprintf(", %d waived", n)

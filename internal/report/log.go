@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"cudacompat/internal/logs"
+	"cudacompat/internal/report/layout"
 	"cudacompat/matrix/verdict"
 )
 
@@ -30,8 +31,9 @@ func atFault(d logs.Diagnosis) string {
 // pasted reports whether everything known of the machine stands in a text that was given.
 func (r Report) pasted() bool { return onlyPasted(r.Facts.Probes) }
 
-// log compares a log with the machine: what was predicted and observed, or a program's fault in a good environment.
-func (p *page) log(r Report) {
+// writeLog compares a log with the machine: what was predicted and observed, or a program's fault in a good
+// environment.
+func writeLog(p *layout.Page, r Report) {
 	if r.Log == nil || slices.ContainsFunc(r.Findings, func(f verdict.Finding) bool { return f.Subject == verdict.StatedSubject }) {
 		return // a finding says all of it
 	}
@@ -50,15 +52,15 @@ func (p *page) log(r Report) {
 	case d.Blame == logs.Program && r.Outcome == verdict.Compatible:
 		text = "your environment is fine; the program is to blame: " + d.Because
 	}
-	p.line()
-	p.wrap(6, text, paintedText{bold, "log"}, "   ")
+	p.WriteLine()
+	p.WriteWrapped(6, text, layout.Paint(layout.Bold, "log"), "   ")
 	for i, l := range d.Lines {
-		if i == 0 || p.style.All {
-			p.logLine(l)
+		if i == 0 || p.Style.All {
+			writeLogLine(p, l)
 		}
 	}
 	if d.Rule == "" || !r.Fires(d.Rule) {
-		p.steps(d.Do)
+		writeNumbered(p, d.Do)
 	}
 }
 
@@ -68,25 +70,25 @@ func (r Report) hasCompared(rule string) bool {
 	return slices.ContainsFunc(r.Passed, func(p verdict.Passed) bool { return p.Rule == rule })
 }
 
-// logLine writes a line of the log with its place, using at most three lines on a terminal.
-func (p *page) logLine(l logs.Line) {
+// writeLogLine writes a line of the log with its place, using at most three lines on a terminal.
+func writeLogLine(p *layout.Page, l logs.Line) {
 	place := fmt.Sprintf("line %d", l.Number)
 	if l.File != "" {
 		place = fmt.Sprintf("%s:%d", l.File, l.Number)
 	}
-	text, room := l.Text, max(p.style.Width-len(place)-4, 40)
-	if p.style.Width == 0 || p.style.All {
-		p.line("  ", paintedText{bold, place}, "  ", text)
+	text, room := l.Text, max(p.Style.Width-len(place)-4, 40)
+	if p.Style.Width == 0 || p.Style.All {
+		p.WriteLine("  ", layout.Paint(layout.Bold, place), "  ", text)
 		return
 	}
-	p.wrap(len(place)+4, short(text, 3*room-20), "  ", paintedText{bold, place}, "  ")
+	p.WriteWrapped(len(place)+4, layout.Shorten(text, 3*room-20), "  ", layout.Paint(layout.Bold, place), "  ")
 }
 
-func (p *page) steps(steps []string) {
+func writeNumbered(p *layout.Page, steps []string) {
 	if len(steps) > 0 {
-		p.line()
+		p.WriteLine()
 	}
 	for i, step := range steps {
-		p.wrap(5, step, fmt.Sprintf("  %d. ", i+1))
+		p.WriteWrapped(5, step, fmt.Sprintf("  %d. ", i+1))
 	}
 }

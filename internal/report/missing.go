@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/report/layout"
 	"cudacompat/matrix/pin"
 	"cudacompat/matrix/verdict"
 )
@@ -29,9 +30,9 @@ func gaps(unknown []verdict.Missing) []gap {
 			i = len(list)
 			list = append(list, gap{Missing: u, pages: []string{u.Rule}})
 		}
-		list[i].subjects = add(list[i].subjects, u.Subject)
+		list[i].subjects = layout.AppendUnique(list[i].subjects, u.Subject)
 		if u.Rule != "not-looked-at" {
-			list[i].targets = add(list[i].targets, u.Target)
+			list[i].targets = layout.AppendUnique(list[i].targets, u.Target)
 		}
 	}
 	return joinGaps(list)
@@ -50,68 +51,68 @@ func joinGaps(list []gap) []gap {
 			out = append(out, g)
 			continue
 		}
-		out[i].pages = add(out[i].pages, g.Rule)
+		out[i].pages = layout.AppendUnique(out[i].pages, g.Rule)
 		out[i].Fact += " and " + g.Fact
 	}
 	return out
 }
 
-// unknowns lists what could not be judged: the missing fact and, if it decides the outcome or with --all, how to supply
-// it. Otherwise each takes one sentence.
-func (p *page) unknowns(r Report) {
-	brief := r.Outcome != verdict.Inconclusive && !p.style.All
+// writeUnknowns lists what could not be judged: the missing fact and, if it decides the outcome or with --all, how to
+// supply it. Otherwise each takes one sentence.
+func writeUnknowns(p *layout.Page, r Report) {
+	brief := r.Outcome != verdict.Inconclusive && !p.Style.All
 	all := gaps(r.Unknown)
 	for i, g := range topOf(all) {
 		if more := len(all) - i; brief && i == briefGaps && more > 1 {
-			p.line()
-			p.line("? not judged: ", plural(more, "other thing"), " (--all)")
+			p.WriteLine()
+			p.WriteLine("? not judged: ", layout.CountNoun(more, "other thing"), " (--all)")
 			return
 		}
-		p.line()
+		p.WriteLine()
 		title, text := "? not judged", open(g.Missing)
 		if g.Rule == "not-looked-at" && !g.Question {
 			title, text = "? not looked at", g.Missing.Missing
 		}
 		if brief {
-			p.wrap(4, few(g.subjects, 3)+on(g.targets)+": "+text, paintedText{yellow, title}, ": ")
+			p.WriteWrapped(4, layout.ListFirst(g.subjects, 3)+layout.NameTargets(g.targets)+": "+text, layout.Paint(layout.Yellow, title), ": ")
 			continue
 		}
-		p.wrap(4, few(g.subjects, 3)+on(g.targets), paintedText{yellow, title}, ": ")
+		p.WriteWrapped(4, layout.ListFirst(g.subjects, 3)+layout.NameTargets(g.targets), layout.Paint(layout.Yellow, title), ": ")
 		if g.Need != "" {
-			p.field("needs", g.Need)
+			p.WriteField("needs", g.Need)
 		}
-		p.wrap(4, text, "    ")
+		p.WriteWrapped(4, text, "    ")
 		switch g.Reason {
 		case "nvml":
-			p.field("fix", "run `sudo dmesg | grep -iE 'nvrm|xid'`, which may say why it fails; then load the driver again, or reboot")
+			p.WriteField("fix", "run `sudo dmesg | grep -iE 'nvrm|xid'`, which may say why it fails; then load the driver again, or reboot")
 		case "excluded":
-			p.field("fix", "if programs are to use it, remove NVreg_ExcludedGpus from /etc/modprobe.d and from the kernel's command line, rebuild the initramfs (`sudo update-initramfs -u -k all`, or `sudo dracut --force`), then reboot")
+			p.WriteField("fix", "if programs are to use it, remove NVreg_ExcludedGpus from /etc/modprobe.d and from the kernel's command line, rebuild the initramfs (`sudo update-initramfs -u -k all`, or `sudo dracut --force`), then reboot")
 		case "held":
-			p.field("fix", "run it in the virtual machine that has the GPU; or give the GPU back to this host: remove its ids from the options of vfio-pci in /etc/modprobe.d and on the kernel's command line, rebuild the initramfs, then reboot")
+			p.WriteField("fix", "run it in the virtual machine that has the GPU; or give the GPU back to this host: remove its ids from the options of vfio-pci in /etc/modprobe.d and on the kernel's command line, rebuild the initramfs, then reboot")
 		case "withheld":
-			p.field("fix", "if it is to have a GPU, start it with one: `docker run --gpus all`, `podman run --device nvidia.com/gpu=all`, or in Kubernetes a limit of nvidia.com/gpu")
+			p.WriteField("fix", "if it is to have a GPU, start it with one: `docker run --gpus all`, `podman run --device nvidia.com/gpu=all`, or in Kubernetes a limit of nvidia.com/gpu")
 		case "withheld-job":
-			p.field("fix", "if it is to have a GPU, ask the scheduler for one (Slurm: `srun --gpus=1`)")
+			p.WriteField("fix", "if it is to have a GPU, ask the scheduler for one (Slurm: `srun --gpus=1`)")
 		case "hidden":
-			p.field("fix", "if it is to use a GPU, `unset CUDA_VISIBLE_DEVICES`")
+			p.WriteField("fix", "if it is to use a GPU, `unset CUDA_VISIBLE_DEVICES`")
 		case "unpinned":
-			p.field("fix", howNamed(r))
+			p.WriteField("fix", howNamed(r))
 		case "bare":
-			p.field("fix", "ask for the libraries, too: `tensorflow[and-cuda]` from 2.14 on, `onnxruntime-gpu[cuda,cudnn]` from 1.21 on; or run `cudacompat doctor` where it is installed")
+			p.WriteField("fix", "ask for the libraries, too: `tensorflow[and-cuda]` from 2.14 on, `onnxruntime-gpu[cuda,cudnn]` from 1.21 on; or run `cudacompat doctor` where it is installed")
 		case "compat":
-			p.field("fix", "start the image once with `nvidia-smi`: if the library is loaded, it shows the CUDA of the image; if not, put /usr/local/cuda/compat first on LD_LIBRARY_PATH in the image, after installing the package cuda-compat if the directory is missing")
+			p.WriteField("fix", "start the image once with `nvidia-smi`: if the library is loaded, it shows the CUDA of the image; if not, put /usr/local/cuda/compat first on LD_LIBRARY_PATH in the image, after installing the package cuda-compat if the directory is missing")
 		case "jetson":
-			p.field("fix", pin.ForJetson)
+			p.WriteField("fix", pin.ForJetson)
 		case "tables":
 			if !r.Facts.System.Windows() { // which the program does not examine
-				p.field("fix", "run `cudacompat doctor` where it is installed: it reads the files themselves")
+				p.WriteField("fix", "run `cudacompat doctor` where it is installed: it reads the files themselves")
 			}
 		}
 		for _, page := range g.pages {
-			p.command("more", "cudacompat explain "+page)
+			p.WriteCommand("more", "cudacompat explain "+page)
 		}
 	}
-	p.writeRest(len(all), "that are not known")
+	writeRest(p, len(all), "that are not known")
 }
 
 // briefGaps is how many unknowns a page names that is about something else.
@@ -129,8 +130,8 @@ func howNamed(r Report) string {
 	return "pin a version, or run `cudacompat check` on a lock file or on the output of `pip freeze`"
 }
 
-// failures lists what could not be read, and why, unless the page has said it.
-func (p *page) failures(r Report) {
+// writeFailures lists what could not be read, and why, unless the page has said it.
+func writeFailures(p *layout.Page, r Report) {
 	told := func(why string) bool {
 		return r.Outcome == verdict.Inconclusive && slices.ContainsFunc(r.Unknown,
 			func(u verdict.Missing) bool { return u.Missing == why }) ||
@@ -143,29 +144,29 @@ func (p *page) failures(r Report) {
 	for _, s := range r.Facts.Probes {
 		if s.Status == "failed" && !told(s.Error) {
 			reasons[s.Error] = append(reasons[s.Error], s.Name)
-			order = add(order, s.Error)
+			order = layout.AppendUnique(order, s.Error)
 		}
 	}
 	for _, why := range order {
-		p.line()
-		p.wrap(4, why, paintedText{yellow, "! not read"}, ": ", strings.Join(reasons[why], ", "), ": ")
+		p.WriteLine()
+		p.WriteWrapped(4, why, layout.Paint(layout.Yellow, "! not read"), ": ", strings.Join(reasons[why], ", "), ": ")
 	}
 }
 
 // writeLooked says where the program looked for the parts that are missing for a comparison.
-func (p *page) writeLooked(r Report) {
+func writeLooked(p *layout.Page, r Report) {
 	there := partsOf(r)
 	switch {
 	case r.Outcome != verdict.Inconclusive || openFact(r) != nil, onlyPasted(r.Facts.Probes):
 	case len(r.Facts.Probes) > 0:
-		p.line()
-		p.line("  looked for")
+		p.WriteLine()
+		p.WriteLine("  looked for")
 		for _, place := range places(r, there) {
-			p.wrap(12, place[1], fmt.Sprintf("    %-6s  ", place[0]))
+			p.WriteWrapped(12, place[1], fmt.Sprintf("    %-6s  ", place[0]))
 		}
 	case there == parts{} && r.Log == nil:
-		p.line()
-		p.wrap(2, "What was read should be the JSON of `cudacompat probe` or `cudacompat doctor -o json`, or what `python3 -m torch.utils.collect_env` prints.", "  ")
+		p.WriteLine()
+		p.WriteWrapped(2, "What was read should be the JSON of `cudacompat probe` or `cudacompat doctor -o json`, or what `python3 -m torch.utils.collect_env` prints.", "  ")
 	}
 }
 
@@ -200,12 +201,12 @@ func environments(r Report) string {
 	for _, e := range r.Facts.Environments {
 		paths = append(paths, e.Path)
 	}
-	return few(paths, 3)
+	return layout.ListFirst(paths, 3)
 }
 
-// try says what to do if driver or GPU are missing: the flags that name them or, if there is nothing at all, what else
-// could be judged.
-func (p *page) try(r Report) {
+// writeHint says what to do if driver or GPU are missing: the flags that name them or, if there is nothing at all, what
+// else could be judged.
+func writeHint(p *layout.Page, r Report) {
 	there := partsOf(r)
 	add := "--driver " + ExampleDriver
 	switch {
@@ -224,7 +225,7 @@ func (p *page) try(r Report) {
 	case len(r.Facts.GPUs) > 0 && there.driver: // they are here, and programs do not get them
 		return
 	case there == parts{} && openFact(r) == nil && r.Log == nil:
-		p.tryElsewhere(len(r.Facts.Probes) > 0)
+		writeOtherCommands(p, len(r.Facts.Probes) > 0)
 		return
 	case !there.gpu && !there.driver:
 		add = "--instance and --driver, such as --instance g5.xlarge --driver " + ExampleDriver
@@ -234,22 +235,22 @@ func (p *page) try(r Report) {
 	case !there.gpu:
 		add = "--gpu L4, or --instance g5.xlarge"
 	}
-	p.line()
-	p.wrap(7, add, "  add  ")
+	p.WriteLine()
+	p.WriteWrapped(7, add, "  add  ")
 }
 
-// tryElsewhere names commands that would have something to judge, ready to copy.
-func (p *page) tryElsewhere(probed bool) {
+// writeOtherCommands names commands that would have something to judge, ready to copy.
+func writeOtherCommands(p *layout.Page, probed bool) {
 	list := [][2]string{{"to see an example", "check example:broken"}}
 	if probed {
 		list = append([][2]string{{"to judge another machine", "doctor --instance g5.xlarge --driver " + ExampleDriver},
 			{"to look in another Python environment", "doctor --env PATH"}}, list...)
 	}
-	p.line()
+	p.WriteLine()
 	for _, try := range list {
-		p.line("  " + try[0] + ":")
-		for _, line := range FoldCommand("cudacompat "+try[1], 4, p.style.Width) {
-			p.line(paintedText{bold, line})
+		p.WriteLine("  " + try[0] + ":")
+		for _, line := range layout.FoldCommand("cudacompat "+try[1], 4, p.Style.Width) {
+			p.WriteLine(layout.Paint(layout.Bold, line))
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/report/layout"
 	"cudacompat/matrix/verdict"
 )
 
@@ -40,24 +41,24 @@ func NagiosStateOf(v verdict.Verdict) NagiosState {
 const nagiosLimit = 1023
 
 // Nagios writes the state in one line with its counts as performance data, then a line for each error and warning.
-func Nagios(w io.Writer, r Report, _ Style) error {
+func Nagios(w io.Writer, r Report, _ layout.Style) error {
 	text, tail := lineText(r)
 	_, text, _ = strings.Cut(text, " ") // the state replaces the verdict's own word
 	first := fmt.Sprintf("CUDACOMPAT %s - %s | %s", NagiosStateOf(r.Verdict),
-		withoutPipes(cut(clean(text), 200)+cut(clean(tail), 100)), perfdata(r))
+		withoutPipes(layout.CutBytes(layout.Clean(text), 200)+layout.CutBytes(layout.Clean(tail), 100)), perfdata(r))
 	lines := []string{first}
 	for _, f := range r.Findings {
 		if f.Severity == verdict.Note {
 			continue // nothing that anybody is woken for
 		}
-		lines = append(lines, withoutPipes(clean(join("; ", fmt.Sprintf("%s %s: %s", f.Severity, f.Rule, summary(f)),
+		lines = append(lines, withoutPipes(layout.Clean(layout.JoinNonEmpty("; ", fmt.Sprintf("%s %s: %s", f.Severity, f.Rule, summary(f)),
 			expiredWaiver(r, f)))))
 	}
 	for _, s := range r.Suppressed {
-		lines = append(lines, withoutPipes(clean(fmt.Sprintf("%s: %s (%s)", s.Rule, summary(s.Finding), waiver(s)))))
+		lines = append(lines, withoutPipes(layout.Clean(fmt.Sprintf("%s: %s (%s)", s.Rule, summary(s.Finding), waiver(s)))))
 	}
 	for _, note := range r.Configuration.Notes() {
-		lines = slices.Insert(lines, 1, withoutPipes(clean("configuration: "+note)))
+		lines = slices.Insert(lines, 1, withoutPipes(layout.Clean("configuration: "+note)))
 	}
 	_, err := io.WriteString(w, wholeLines(lines, nagiosLimit))
 	return err

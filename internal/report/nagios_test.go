@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/internal/report/layout"
 	"cudacompat/matrix/verdict"
 )
 
@@ -21,7 +22,7 @@ func TestNagiosIsRead(t *testing.T) {
 	all["huge"] = filled(strings.Repeat("x|", 3000), verdict.Incompatible)
 	for name, r := range all {
 		t.Run(name, func(t *testing.T) {
-			text := show(t, r, "nagios", Style{})
+			text := show(t, r, "nagios", layout.Style{})
 			first, rest, _ := strings.Cut(text, "\n")
 			m := nagiosForm.FindStringSubmatch(first)
 			if m == nil || strings.Contains(rest, "|") || len(text) > nagiosLimit {

@@ -7,13 +7,14 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/report/layout"
 	"cudacompat/matrix/pin"
 )
 
 // PinFormats lists every format of sets of pins.
 var PinFormats = []Format[pin.Sets]{
 	{"text", pinsText},
-	{"json", func(w io.Writer, p pin.Sets, _ Style) error { return writeJSON(w, p) }},
+	{"json", func(w io.Writer, p pin.Sets, _ layout.Style) error { return writeJSON(w, p) }},
 	{"requirements", pinsRequirements},
 	{"constraints", pinsConstraints},
 }
@@ -22,11 +23,11 @@ var PinFormats = []Format[pin.Sets]{
 var pinTools = []string{"apt", "dnf", "runfile", "pip", "uv"}
 
 // pinsText writes one paragraph for each set. A set that changes no more than the previous one says so.
-func pinsText(w io.Writer, pins pin.Sets, s Style) error {
+func pinsText(w io.Writer, pins pin.Sets, s layout.Style) error {
 	var b strings.Builder
-	fmt.Fprintln(&b, paragraph("pins for "+targetWords(pins.Target), s.Width))
+	fmt.Fprintln(&b, layout.FoldParagraph("pins for "+targetWords(pins.Target), s.Width))
 	if len(pins.Target.Assumed) > 0 {
-		fmt.Fprintln(&b, paragraph(assumption(pins.Target), s.Width))
+		fmt.Fprintln(&b, layout.FoldParagraph(assumption(pins.Target), s.Width))
 	}
 	if len(pins.Sets) > 0 && pins.Sets[0].Choice != pin.Together {
 		text := "If it has lines with apt, dnf, runfile or \"or\", use one of them to get the driver, and reboot. Then run its pip or its uv command."
@@ -41,16 +42,16 @@ func pinsText(w io.Writer, pins pin.Sets, s Style) error {
 		} else {
 			text = strings.Replace(text, "If it", "If the set", 1)
 		}
-		fmt.Fprintln(&b, paragraph(text, s.Width))
+		fmt.Fprintln(&b, layout.FoldParagraph(text, s.Width))
 	}
 	for i, set := range pins.Sets {
 		fmt.Fprintln(&b)
 		if i > 0 && sameSet(set, pins.Sets[i-1]) {
-			fmt.Fprintf(&b, "%s: the same as %s\n", s.heading(string(set.Choice)), pins.Sets[i-1].Choice)
+			fmt.Fprintf(&b, "%s: the same as %s\n", s.PaintHeading(string(set.Choice)), pins.Sets[i-1].Choice)
 			continue
 		}
-		text := paragraph(fmt.Sprintf("%s: %s (%s)", set.Choice, setWords(set), clean(set.Why)), s.Width)
-		fmt.Fprintln(&b, s.heading(string(set.Choice))+strings.TrimPrefix(text, string(set.Choice)))
+		text := layout.FoldParagraph(fmt.Sprintf("%s: %s (%s)", set.Choice, setWords(set), layout.Clean(set.Why)), s.Width)
+		fmt.Fprintln(&b, s.PaintHeading(string(set.Choice))+strings.TrimPrefix(text, string(set.Choice)))
 		for _, tool := range pinTools {
 			if command := set.Commands[tool]; command != "" {
 				b.WriteString(pinCommand(tool, command, s.Width))
@@ -60,14 +61,14 @@ func pinsText(w io.Writer, pins pin.Sets, s Style) error {
 			b.WriteString(pinStep(step, s.Width))
 		}
 		for _, lack := range set.Lacks {
-			fmt.Fprintln(&b, "  "+clean(lack))
+			fmt.Fprintln(&b, "  "+layout.Clean(lack))
 		}
 	}
 	for _, none := range pins.Missing {
-		text := paragraph(fmt.Sprintf("%s: none: %s", none.Choice, clean(none.Why)), s.Width)
-		fmt.Fprintf(&b, "\n%s\n", s.heading(string(none.Choice))+strings.TrimPrefix(text, string(none.Choice)))
+		text := layout.FoldParagraph(fmt.Sprintf("%s: none: %s", none.Choice, layout.Clean(none.Why)), s.Width)
+		fmt.Fprintf(&b, "\n%s\n", s.PaintHeading(string(none.Choice))+strings.TrimPrefix(text, string(none.Choice)))
 		for _, source := range none.Source {
-			fmt.Fprintf(&b, "  %s\n", clean(source))
+			fmt.Fprintf(&b, "  %s\n", layout.Clean(source))
 		}
 	}
 	_, err := io.WriteString(w, b.String())
@@ -76,13 +77,13 @@ func pinsText(w io.Writer, pins pin.Sets, s Style) error {
 
 // pinStep formats a step of a set: another way to its driver, in words.
 func pinStep(step pin.Step, width int) string {
-	word, text := "", clean(step.Say)
+	word, text := "", layout.Clean(step.Say)
 	if step.Or {
 		word = "or"
 	}
 	lead, more := fmt.Sprintf("  %-7s  ", word), strings.Repeat(" ", 11)
 	if width > 0 {
-		text = strings.Join(Fold(text, width-len(lead), width-len(more)), "\n"+more)
+		text = strings.Join(layout.Fold(text, width-len(lead), width-len(more)), "\n"+more)
 	}
 	return lead + text + "\n"
 }
@@ -94,9 +95,9 @@ func pinCommand(tool, text string, width int) string {
 	command, comment, ok := strings.Cut(text, "  # ")
 	if ok {
 		room := width - len(more) - len("# ")
-		lead += "# " + strings.Join(fold(comment, room, room, width > 0), "\n"+more+"# ") + "\n" + more
+		lead += "# " + strings.Join(layout.FoldIf(comment, room, room, width > 0), "\n"+more+"# ") + "\n" + more
 	}
-	lines := foldCommand(command, len(more), width)
+	lines := layout.FoldCommandAfter(command, len(more), width)
 	return lead + strings.TrimPrefix(strings.Join(lines, "\n"), more) + "\n"
 }
 
@@ -105,7 +106,7 @@ func targetWords(t pin.Target) string {
 	for _, p := range []struct{ lead, text string }{{"", t.Instance}, {"driver ", t.Driver}, {"", gpuList(t.GPUs)},
 		{"Python ", t.Python}, {"", t.Platform}, {"glibc ", t.Libc}} {
 		if p.text != "" {
-			parts = append(parts, p.lead+clean(p.text))
+			parts = append(parts, p.lead+layout.Clean(p.text))
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -113,7 +114,7 @@ func targetWords(t pin.Target) string {
 
 // assumption names what was assumed about a machine, and the flags that change it.
 func assumption(t pin.Target) string {
-	return "assumes " + clean(strings.Join(t.Assumed, " and "))
+	return "assumes " + layout.Clean(strings.Join(t.Assumed, " and "))
 }
 
 // gpuList counts equal GPUs, "8 × NVIDIA H100 (9.0)".
@@ -159,7 +160,7 @@ func sameSet(a, b pin.Set) bool {
 }
 
 // pinsRequirements writes the first set as a file for pip and uv's -r.
-func pinsRequirements(w io.Writer, pins pin.Sets, _ Style) error {
+func pinsRequirements(w io.Writer, pins pin.Sets, _ layout.Style) error {
 	return pinFile(w, pins, Requirements)
 }
 
@@ -169,7 +170,7 @@ func Requirements(s pin.Set) string {
 }
 
 // pinsConstraints writes the first set as a file for pip's -c, which allows neither extras nor options.
-func pinsConstraints(w io.Writer, pins pin.Sets, _ Style) error {
+func pinsConstraints(w io.Writer, pins pin.Sets, _ layout.Style) error {
 	return pinFile(w, pins, func(s pin.Set) string {
 		return pinLines(s, func(p pin.Package) pin.Package { p.Package, _, _ = strings.Cut(p.Package, "["); return p }, "# with --")
 	})
@@ -197,7 +198,7 @@ func pinFile(w io.Writer, pins pin.Sets, lines func(pin.Set) string) error {
 	}
 	s, target := pins.Sets[0], pins.Target
 	target.Python = cmp.Or(s.Python, target.Python)
-	head := fmt.Sprintf("# %s: %s\n# for %s\n", s.Choice, clean(s.Why), targetWords(target))
+	head := fmt.Sprintf("# %s: %s\n# for %s\n", s.Choice, layout.Clean(s.Why), targetWords(target))
 	if len(target.Assumed) > 0 {
 		head += "# " + assumption(target) + "\n"
 	}

@@ -3,19 +3,20 @@ package report
 import (
 	"strings"
 
+	"cudacompat/internal/report/layout"
 	"cudacompat/probe/facts"
 )
 
-// plan writes what an installer's dry run would replace, add and remove, if the report is a forecast. It counts the
-// wheels of CUDA libraries, of which torch alone has fifteen.
-func (p *page) plan(r Report) {
+// writePlan writes what an installer's dry run would replace, add and remove, if the report is a forecast. It counts
+// the wheels of CUDA libraries, of which torch alone has fifteen.
+func writePlan(p *layout.Page, r Report) {
 	if r.Facts.Plan == nil || len(PlanLines(*r.Facts.Plan)) == 0 {
 		return
 	}
-	p.line()
+	p.WriteLine()
 	for _, line := range PlanLines(*r.Facts.Plan) {
 		verb, rest, _ := strings.Cut(line, " ")
-		p.wrap(11, rest, "  ", paintedText{bold, verb}, strings.Repeat(" ", max(9-len(verb), 1)))
+		p.WriteWrapped(11, rest, "  ", layout.Paint(layout.Bold, verb), strings.Repeat(" ", max(9-len(verb), 1)))
 	}
 }
 
@@ -50,7 +51,7 @@ func PlanLines(p facts.Plan) []string {
 	}{{"replaces", replaced}, {"installs", installed}, {"removes", removed}} {
 		list := group.list
 		if n := libraries[group.verb]; n > 0 {
-			list = append(list, plural(n, "wheel")+" of CUDA's libraries")
+			list = append(list, layout.CountNoun(n, "wheel")+" of CUDA's libraries")
 		}
 		if len(list) > 0 {
 			lines = append(lines, group.verb+" "+strings.Join(list, ", "))

@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"io"
 
+	"cudacompat/internal/report/layout"
 	"cudacompat/probe/facts"
 )
 
 // Probes writes a line for each probe: "probe driver: failed, 3.2 ms: /proc/driver/nvidia/version: …".
 func Probes(w io.Writer, probes []facts.Status) {
 	for _, s := range probes {
-		fmt.Fprintln(w, clean(join(": ", "probe "+s.Name, fmt.Sprintf("%s, %.1f ms", s.Status, s.Seconds*1000), s.Error)))
+		fmt.Fprintln(w, layout.Clean(layout.JoinNonEmpty(": ", "probe "+s.Name, fmt.Sprintf("%s, %.1f ms", s.Status, s.Seconds*1000), s.Error)))
 	}
 }

@@ -9,13 +9,14 @@ import (
 	"strconv"
 	"strings"
 
+	"cudacompat/internal/report/layout"
 	"cudacompat/matrix/verdict"
 )
 
 // Prometheus writes gauges in the classic text format for node_exporter's textfile collector, which knows no
 // OpenMetrics types and rejects timestamps. Every metric is always present, with its help. No label contains something
 // that identifies one machine (paths, UUIDs), because each value of a label is a series that is kept for weeks.
-func Prometheus(w io.Writer, r Report, _ Style) error {
+func Prometheus(w io.Writer, r Report, _ layout.Style) error {
 	var b bytes.Buffer
 	for _, g := range gauges {
 		fmt.Fprintf(&b, "# HELP cudacompat_%s %s\n# TYPE cudacompat_%s gauge\n", g.name, g.help, g.name)
@@ -69,7 +70,7 @@ func labelledSample(pairs ...string) sample { return valuedSample(1, pairs...) }
 func valuedSample(value float64, pairs ...string) sample {
 	var list []string
 	for i := 0; i < len(pairs); i += 2 {
-		list = append(list, fmt.Sprintf(`%s="%s"`, pairs[i], prometheusValue.Replace(clean(pairs[i+1]))))
+		list = append(list, fmt.Sprintf(`%s="%s"`, pairs[i], prometheusValue.Replace(layout.Clean(pairs[i+1]))))
 	}
 	return sample{"{" + strings.Join(list, ",") + "}", value}
 }

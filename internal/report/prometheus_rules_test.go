@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/internal/report/layout"
+
 	"go.yaml.in/yaml/v4"
 )
 
@@ -55,7 +57,7 @@ func written(t *testing.T) map[string][]string {
 	texts := []string{shown(t, "prometheus")}
 	for _, r := range cases(t) {
 		r.Tool.Run = 1795348800
-		texts = append(texts, show(t, r, "prometheus", Style{}))
+		texts = append(texts, show(t, r, "prometheus", layout.Style{}))
 	}
 	metrics := map[string][]string{}
 	for _, text := range texts {

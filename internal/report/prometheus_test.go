@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/internal/report/layout"
 	"cudacompat/matrix/verdict"
 )
 
@@ -20,7 +21,7 @@ func TestPrometheusIsRead(t *testing.T) {
 	all["hostile-strings"] = filled("a\"b\\c\n# TYPE x info\nd{e=\"f\"} 1 1700000000", verdict.Inconclusive)
 	for name, r := range all {
 		t.Run(name, func(t *testing.T) {
-			text := show(t, r, "prometheus", Style{})
+			text := show(t, r, "prometheus", layout.Style{})
 			if !strings.HasSuffix(text, "\n") {
 				t.Error("no final newline")
 			}
@@ -73,7 +74,7 @@ func readLabels(t *testing.T, text string) {
 // TestPrometheusCounts compares a report with its metrics.
 func TestPrometheusCounts(t *testing.T) {
 	r := cases(t)["waived"]
-	series := readPrometheus(t, show(t, r, "prometheus", Style{}))
+	series := readPrometheus(t, show(t, r, "prometheus", layout.Style{}))
 	for name, want := range map[string]string{
 		`cudacompat_outcomeoutcome="compatible"`:   "1",
 		`cudacompat_outcomeoutcome="incompatible"`: "0",
@@ -95,7 +96,7 @@ func TestPromtool(t *testing.T) {
 	for name, r := range cases(t) {
 		t.Run(name, func(t *testing.T) {
 			cmd := exec.Command(promtool, "check", "metrics")
-			cmd.Stdin = strings.NewReader(show(t, r, "prometheus", Style{}))
+			cmd.Stdin = strings.NewReader(show(t, r, "prometheus", layout.Style{}))
 			if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
 				t.Errorf("promtool: %v\n%s", err, out)
 			}

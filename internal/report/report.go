@@ -7,6 +7,7 @@ import (
 
 	"cudacompat/internal/config"
 	"cudacompat/internal/logs"
+	"cudacompat/internal/report/layout"
 	"cudacompat/matrix"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
@@ -106,10 +107,10 @@ func (r Report) askedTarget(what func(Target) string) string {
 // Format is one way to write a value.
 type Format[T any] struct {
 	Name  string // as -o has it
-	Write func(io.Writer, T, Style) error
+	Write func(io.Writer, T, layout.Style) error
 }
 
 // OnlyJSON returns the format json, for a program without others.
 func OnlyJSON[T any]() []Format[T] {
-	return []Format[T]{{"json", func(w io.Writer, value T, _ Style) error { return writeJSON(w, value) }}}
+	return []Format[T]{{"json", func(w io.Writer, value T, _ layout.Style) error { return writeJSON(w, value) }}}
 }

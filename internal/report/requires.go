@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/budget"
+	"cudacompat/internal/report/layout"
 	"cudacompat/internal/version"
 	"cudacompat/matrix/requires"
 	"cudacompat/probe/facts"
@@ -30,7 +31,7 @@ func (r *Requires) Leave(left map[string]int) {
 // RequireFormats lists every format of a requirement.
 var RequireFormats = []Format[Requires]{
 	{"text", requiresText},
-	{"json", func(w io.Writer, r Requires, _ Style) error { return writeJSON(w, r) }},
+	{"json", func(w io.Writer, r Requires, _ layout.Style) error { return writeJSON(w, r) }},
 	{"nvidia-require", dialect(nvidiaRequire)},
 	{"cel", dialect(cel)},
 	{"nodeaffinity", dialect(nodeAffinity)},
@@ -39,24 +40,24 @@ var RequireFormats = []Format[Requires]{
 	{"badge", requiresBadge},
 }
 
-// promised writes whether a configuration's promise holds, with the line that breaks it.
-func (p *page) promised(r Requires) {
+// writePromised writes whether a configuration's promise holds, with the line that breaks it.
+func writePromised(p *layout.Page, r Requires) {
 	if r.Supports == nil {
 		return
 	}
-	p.line()
-	p.wrap(2, "promised in "+r.Supports.From, "  ")
+	p.WriteLine()
+	p.WriteWrapped(2, "promised in "+r.Supports.From, "  ")
 	for _, t := range r.Supports.Targets {
 		switch {
 		case t.Holds:
-			p.line("  ", paintedText{green, "holds  "}, "  ", t.Target)
+			p.WriteLine("  ", layout.Paint(layout.Green, "holds  "), "  ", t.Target)
 		case t.Unknown:
-			p.line("  ", paintedText{yellow, "unknown"}, "  ", t.Target)
+			p.WriteLine("  ", layout.Paint(layout.Yellow, "unknown"), "  ", t.Target)
 		default:
-			p.line("  ", paintedText{red, "broken "}, "  ", t.Target)
+			p.WriteLine("  ", layout.Paint(layout.Red, "broken "), "  ", t.Target)
 		}
 		for _, n := range t.Because {
-			p.wrap(13, limitWords(n), "           ", paintedText{cyan, n.Rule}, "  ")
+			p.WriteWrapped(13, limitWords(n), "           ", layout.Paint(layout.Cyan, n.Rule), "  ")
 		}
 	}
 }
@@ -74,9 +75,9 @@ func promiseWords(r Requires) (text, colour string, ok bool) {
 				why = ": " + limitWords(t.Because[0])
 			}
 			if broken {
-				return t.Target + " is promised and not supported" + why, red, true
+				return t.Target + " is promised and not supported" + why, layout.Red, true
 			}
-			return "it is unknown whether " + t.Target + ", which is promised, is supported" + why, yellow, true
+			return "it is unknown whether " + t.Target + ", which is promised, is supported" + why, layout.Yellow, true
 		}
 	}
 	return "", "", false
@@ -84,35 +85,35 @@ func promiseWords(r Requires) (text, colour string, ok bool) {
 
 // requiresText writes the page: the need in a sentence, the builds, the drivers for each GPU, and what each limit is
 // based on.
-func requiresText(w io.Writer, r Requires, s Style) error {
-	p := &page{style: s}
+func requiresText(w io.Writer, r Requires, s layout.Style) error {
+	p := &layout.Page{Style: s}
 	if r.Supports != nil {
 		text, colour, broken := promiseWords(r)
 		if !broken {
-			text, colour = "everything that is promised is supported", green
+			text, colour = "everything that is promised is supported", layout.Green
 		}
-		p.wrap(2, text, paintedText{colour, "requires"}, ": ")
-		p.promised(r)
+		p.WriteWrapped(2, text, layout.Paint(colour, "requires"), ": ")
+		writePromised(p, r)
 		_, err := w.Write(p.Bytes())
 		return err
 	}
 	text, colour := requiresWords(r)
-	p.wrap(2, text, paintedText{colour, "requires"}, ": ")
+	p.WriteWrapped(2, text, layout.Paint(colour, "requires"), ": ")
 	r = r.conditional()
-	p.builds(r)
-	p.hosts(r)
-	p.limits(r)
+	writeBuilds(p, r)
+	writeHosts(p, r)
+	writeLimits(p, r)
 	if r.Declared != nil {
-		p.line()
-		p.wrap(4, declaredWords(*r.Declared, plainSpeech), paintedText{yellow, "! declared"}, ": ")
+		p.WriteLine()
+		p.WriteWrapped(4, declaredWords(*r.Declared, plainSpeech), layout.Paint(layout.Yellow, "! declared"), ": ")
 	}
 	for _, u := range r.Unknown {
-		p.line()
-		p.wrap(4, u.Subject+": "+u.Missing, paintedText{yellow, "? unknown"}, ": ")
+		p.WriteLine()
+		p.WriteWrapped(4, u.Subject+": "+u.Missing, layout.Paint(layout.Yellow, "? unknown"), ": ")
 	}
 	if len(r.Builds) > 0 || s.All {
-		p.line()
-		p.wrap(0, requiresCount(r))
+		p.WriteLine()
+		p.WriteWrapped(0, requiresCount(r))
 	}
 	_, err := w.Write(p.Bytes())
 	return err
@@ -140,18 +141,18 @@ func requiresWords(r Requires) (text, colour string) {
 	groups := hostGroups(r)
 	switch {
 	case len(r.Unknown) > 0:
-		return "no host can be named, because facts about " + r.Unknown[0].Subject + " are missing", yellow
+		return "no host can be named, because facts about " + r.Unknown[0].Subject + " are missing", layout.Yellow
 	case len(r.Builds) == 0:
-		return "nothing here asks for a driver or a GPU", green
+		return "nothing here asks for a driver or a GPU", layout.Green
 	case r.leftToImage():
 		return hostWords(hostGroups(r.conditional())) + ", if the image has " + strings.Join(r.ImageNeeds(), ", ") +
-			", which this does not install", yellow
+			", which this does not install", layout.Yellow
 	case r.Undecided():
-		return "no host can be named" + r.forLackOf(), yellow
+		return "no host can be named" + r.forLackOf(), layout.Yellow
 	case len(groups) == 0:
-		return "no GPU in the tables can run this" + r.refusal(), red
+		return "no GPU in the tables can run this" + r.refusal(), layout.Red
 	}
-	return hostWords(groups), green
+	return hostWords(groups), layout.Green
 }
 
 // forLackOf returns the first missing fact of a build without which no host can be named.
@@ -222,10 +223,10 @@ func either(list string) string {
 	return list
 }
 
-// builds lists the builds with a need.
-func (p *page) builds(r Requires) {
+// writeBuilds lists the builds with a need.
+func writeBuilds(p *layout.Page, r Requires) {
 	if len(r.Builds) > 0 {
-		p.line()
+		p.WriteLine()
 	}
 	for _, b := range r.Builds {
 		var facts []string
@@ -238,7 +239,7 @@ func (p *page) builds(r Requires) {
 		if !b.Counts {
 			facts = append(facts, "only noted")
 		}
-		p.wrap(8, cmp.Or(strings.Join(facts, ", "), "CUDA unknown"), "  "+b.Subject, "  ")
+		p.WriteWrapped(8, cmp.Or(strings.Join(facts, ", "), "CUDA unknown"), "  "+b.Subject, "  ")
 	}
 }
 
@@ -258,7 +259,7 @@ func addHost(list []hostGroup, like hostGroup, g requires.GPU) []hostGroup {
 		i, list = len(list), append(list, like)
 	}
 	list[i].names = append(list[i].names, g.Names...)
-	list[i].capabilities = add(list[i].capabilities, g.Capability)
+	list[i].capabilities = layout.AppendUnique(list[i].capabilities, g.Capability)
 	return list
 }
 
@@ -275,12 +276,12 @@ func hostGroups(r Requires) []hostGroup {
 	return list
 }
 
-// hosts lists the drivers, each with the groups of GPUs that accept it, then the GPUs that are excluded.
-func (p *page) hosts(r Requires) {
-	if len(r.Builds) == 0 && !p.style.All {
+// writeHosts lists the drivers, each with the groups of GPUs that accept it, then the GPUs that are excluded.
+func writeHosts(p *layout.Page, r Requires) {
+	if len(r.Builds) == 0 && !p.Style.All {
 		return
 	}
-	p.line()
+	p.WriteLine()
 	groups := hostGroups(r)
 	var oldest []string
 	for _, g := range groups {
@@ -288,19 +289,19 @@ func (p *page) hosts(r Requires) {
 	}
 	slices.SortFunc(oldest, version.CompareTexts)
 	for _, from := range slices.Compact(oldest) {
-		p.hostsFrom(r, from, groups)
+		writeHostsFrom(p, r, from, groups)
 	}
 	for _, f := range r.Forward {
 		if len(groups) > 0 {
 			branches := "driver branch " + strings.Join(f.Branches, " or ")
-			p.wrap(5, branches+" with the package "+f.Package+", on data-centre GPUs (forward compatibility)", "  or ")
+			p.WriteWrapped(5, branches+" with the package "+f.Package+", on data-centre GPUs (forward compatibility)", "  or ")
 		}
 	}
-	p.others(r)
+	writeExcluded(p, r)
 }
 
-// hostsFrom lists the driver ranges that begin at one driver, each with its groups.
-func (p *page) hostsFrom(r Requires, from string, groups []hostGroup) {
+// writeHostsFrom lists the driver ranges that begin at one driver, each with its groups.
+func writeHostsFrom(p *layout.Page, r Requires, from string, groups []hostGroup) {
 	for i, g := range groups {
 		same := func(h hostGroup) bool { return slices.Equal(h.drivers, g.drivers) }
 		if g.drivers[0].From != from || slices.ContainsFunc(groups[:i], same) {
@@ -310,22 +311,22 @@ func (p *page) hostsFrom(r Requires, from string, groups []hostGroup) {
 		if g.drivers[0] == (requires.Range{}) {
 			drivers = "any driver" // a Tegra module's driver comes with it
 		}
-		p.hostsOf(r, drivers, slices.DeleteFunc(slices.Clone(groups),
+		writeHostGroups(p, r, drivers, slices.DeleteFunc(slices.Clone(groups),
 			func(h hostGroup) bool { return !same(h) }))
 	}
 }
 
-// hostsOf writes a heading and a line for each group of GPUs.
-func (p *page) hostsOf(r Requires, head string, groups []hostGroup) {
-	if p.style.Width > 0 && len(head)+2 > p.style.Width {
-		p.wrap(4, head, "  ")
+// writeHostGroups writes a heading and a line for each group of GPUs.
+func writeHostGroups(p *layout.Page, r Requires, head string, groups []hostGroup) {
+	if p.Style.Width > 0 && len(head)+2 > p.Style.Width {
+		p.WriteWrapped(4, head, "  ")
 	} else {
-		p.line("  ", paintedText{bold, head})
+		p.WriteLine("  ", layout.Paint(layout.Bold, head))
 	}
 	for _, arch := range []string{"x86_64", "aarch64", ""} {
 		for _, g := range groups {
 			if g.arch == arch {
-				p.hostLine(g, r.onBoth())
+				writeHostLine(p, g, r.onBoth())
 			}
 		}
 	}
@@ -340,34 +341,34 @@ func (r Requires) onBoth() bool {
 	return on["x86_64"] && on["aarch64"]
 }
 
-// hostLine names the GPUs of a group. If onBoth is set, it also names their hosts.
-func (p *page) hostLine(g hostGroup, on bool) {
+// writeHostLine names the GPUs of a group. If onBoth is set, it also names their hosts.
+func writeHostLine(p *layout.Page, g hostGroup, on bool) {
 	text := capabilityWords(g.capabilities)
 	if on {
 		text += map[string]string{"aarch64": " on Arm hosts", "x86_64": " on x86 hosts"}[g.arch]
 	}
-	text += ": " + p.products(g.names)
+	text += ": " + nameProducts(p, g.names)
 	if g.code == "ptx" {
 		text += "; only PTX, which the driver compiles"
 	}
-	p.wrap(8, text, "    compute capability ")
+	p.WriteWrapped(8, text, "    compute capability ")
 }
 
-// others lists the GPUs that no driver makes work, by the rules that say so, then those with a missing fact, by that
-// fact.
-func (p *page) others(r Requires) {
+// writeExcluded lists the GPUs that no driver makes work, by the rules that say so, then those with a missing fact, by
+// that fact.
+func writeExcluded(p *layout.Page, r Requires) {
 	rules := func(g requires.GPU) (string, bool) {
 		return strings.Join(g.Because, ", "), len(g.Drivers)+len(g.Undecided) == 0
 	}
 	facts := func(g requires.GPU) (string, bool) {
 		return missingFacts(r, g), len(g.Drivers) == 0 && len(g.Undecided) > 0
 	}
-	p.gpusBy(r, "cannot run it", rules)
-	p.gpusBy(r, "unknown", facts)
+	writeGPUsBy(p, r, "cannot run it", rules)
+	writeGPUsBy(p, r, "unknown", facts)
 }
 
-// gpusBy lists GPUs, grouped by what is said about them.
-func (p *page) gpusBy(r Requires, lead string, said func(requires.GPU) (string, bool)) {
+// writeGPUsBy lists GPUs, grouped by what is said about them.
+func writeGPUsBy(p *layout.Page, r Requires, lead string, said func(requires.GPU) (string, bool)) {
 	var order []string
 	groups := map[string][]hostGroup{}
 	for _, g := range r.GPUs {
@@ -385,7 +386,7 @@ func (p *page) gpusBy(r Requires, lead string, said func(requires.GPU) (string, 
 		if why != "" {
 			head += ": " + why
 		}
-		p.hostsOf(r, head, groups[why])
+		writeHostGroups(p, r, head, groups[why])
 	}
 }
 
@@ -405,12 +406,12 @@ func missingFacts(r Requires, g requires.GPU) string {
 	return strings.Join(facts, "; ")
 }
 
-// products names some GPUs. Data-centre GPUs come first, because machines are rented by them.
-func (p *page) products(names []string) string {
+// nameProducts names some GPUs. Data-centre GPUs come first, because machines are rented by them.
+func nameProducts(p *layout.Page, names []string) string {
 	if len(names) == 0 {
 		return "no product that the tables know yet"
 	}
-	if p.style.All {
+	if p.Style.All {
 		return strings.Join(names, ", ")
 	}
 	known := slices.DeleteFunc(slices.Clone(popular), func(name string) bool { return !slices.Contains(names, name) })
@@ -431,9 +432,9 @@ var popular = []string{"T4", "A100", "A10G", "A10", "L4", "L40S", "H100", "H200"
 	"B300", "GB300", "GB10", "RTX PRO 6000 Blackwell Server Edition", "GeForce RTX 3090", "GeForce RTX 4090",
 	"GeForce RTX 5090", "V100", "P100", "K80", "M60"}
 
-// limits lists what each limit is based on, each row once, with the number of GPUs that it excludes. Without --all it
-// omits the branches of chips and unknown limits.
-func (p *page) limits(r Requires) {
+// writeLimits lists what each limit is based on, each row once, with the number of GPUs that it excludes. Without --all
+// it omits the branches of chips and unknown limits.
+func writeLimits(p *layout.Page, r Requires) {
 	refused := map[string]int{}
 	for _, n := range r.Needs {
 		if len(n.Drivers) == 0 && n.Missing == "" {
@@ -444,21 +445,21 @@ func (p *page) limits(r Requires) {
 	for _, n := range r.Needs {
 		text := limitWords(n)
 		hidden := n.Subject == "" || n.Missing != "" && n.Kind == requires.OfHost
-		if hidden && !p.style.All || slices.Contains(said, text) {
+		if hidden && !p.Style.All || slices.Contains(said, text) {
 			continue
 		}
 		if len(said) == 0 {
-			p.line()
-			p.wrap(2, "the rules that set these limits, with their table rows", "  ")
+			p.WriteLine()
+			p.WriteWrapped(2, "the rules that set these limits, with their table rows", "  ")
 		}
 		said = append(said, text)
 		if refused[text] > 0 {
-			text += "; rules out " + plural(refused[text], "GPU product")
+			text += "; rules out " + layout.CountNoun(refused[text], "GPU product")
 		}
-		p.wrap(8, text, "  ", paintedText{cyan, n.Rule}, "  ")
-		if p.style.All {
+		p.WriteWrapped(8, text, "  ", layout.Paint(layout.Cyan, n.Rule), "  ")
+		if p.Style.All {
 			for _, source := range n.Source {
-				p.command("see", source)
+				p.WriteCommand("see", source)
 			}
 		}
 	}
@@ -518,5 +519,5 @@ func requiresCount(r Requires) string {
 		}
 	}
 	return fmt.Sprintf("%s can run it, %d cannot, %d unknown (--all names them; tables of %s)",
-		plural(admitted, "GPU product"), refused, undecided, r.Tool.Matrix)
+		layout.CountNoun(admitted, "GPU product"), refused, undecided, r.Tool.Matrix)
 }

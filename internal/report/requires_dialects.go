@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"cudacompat/internal/report/layout"
 	"cudacompat/internal/version"
 	"cudacompat/matrix/requires"
 )
@@ -19,8 +20,8 @@ type spelling struct {
 }
 
 // dialect writes a spelling after comments about what it does not express. It writes nothing if a fact is missing.
-func dialect(spell func(Requires) (spelling, error)) func(io.Writer, Requires, Style) error {
-	return func(w io.Writer, r Requires, _ Style) error {
+func dialect(spell func(Requires) (spelling, error)) func(io.Writer, Requires, layout.Style) error {
+	return func(w io.Writer, r Requires, _ layout.Style) error {
 		if len(r.Unknown) > 0 {
 			u := r.Unknown[0]
 			return Silence(fmt.Sprintf("nothing can be said in this format while %s is not known: %s", u.Subject, u.Missing))
@@ -31,7 +32,7 @@ func dialect(spell func(Requires) (spelling, error)) func(io.Writer, Requires, S
 		}
 		var b strings.Builder
 		for _, left := range s.left {
-			fmt.Fprintf(&b, "%s %s\n", s.comment, clean(left))
+			fmt.Fprintf(&b, "%s %s\n", s.comment, layout.Clean(left))
 		}
 		b.WriteString(s.text)
 		_, err = io.WriteString(w, b.String())
@@ -117,7 +118,7 @@ func productsLeft(c requires.Capability) []string {
 	var left []string
 	for _, g := range c.GPUs {
 		if len(g.Names) > 0 && len(c.Some) > 0 && !slices.Equal(g.Drivers, c.Some) {
-			left = append(left, fmt.Sprintf("%s (%s) needs driver %s, which is left to the driver", few(g.Names, 2),
+			left = append(left, fmt.Sprintf("%s (%s) needs driver %s, which is left to the driver", layout.ListFirst(g.Names, 2),
 				c.Capability, g.Drivers))
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/report/layout"
 	"cudacompat/matrix/requires"
 	"cudacompat/matrix/verdict"
 )
@@ -15,45 +16,45 @@ import (
 // RequireDiffFormats lists every format of a requirement that is compared with another.
 var RequireDiffFormats = []Format[Requires]{
 	{"text", diffText},
-	{"json", func(w io.Writer, r Requires, _ Style) error { return writeJSON(w, r) }},
+	{"json", func(w io.Writer, r Requires, _ layout.Style) error { return writeJSON(w, r) }},
 	{"github", diffGitHub},
-	{"sarif", func(w io.Writer, r Requires, s Style) error { return SARIF(w, diffReport(r), s) }},
+	{"sarif", func(w io.Writer, r Requires, s layout.Style) error { return SARIF(w, diffReport(r), s) }},
 }
 
 // diffText writes what a bump changes: the named targets, the changes, and their causes, each once.
-func diffText(w io.Writer, r Requires, s Style) error {
-	p := &page{style: s}
+func diffText(w io.Writer, r Requires, s layout.Style) error {
+	p := &layout.Page{Style: s}
 	text, colour := diffWords(r)
-	p.wrap(2, text, paintedText{colour, "requires"}, ": ")
+	p.WriteWrapped(2, text, layout.Paint(colour, "requires"), ": ")
 	for i, t := range r.Diff.Targets {
 		if i == 0 {
-			p.line()
+			p.WriteLine()
 		}
-		p.line("  ", paintedText{bold, targetWord(t)}, "  ", t.Target)
+		p.WriteLine("  ", layout.Paint(layout.Bold, targetWord(t)), "  ", t.Target)
 	}
 	var causes []requires.Need
 	for i, c := range r.Diff.Changes {
 		if i == 0 {
-			p.line()
+			p.WriteLine()
 		}
 		if i == 0 && len(r.Diff.Targets) > 0 {
-			p.line("  of all GPUs in the tables")
+			p.WriteLine("  of all GPUs in the tables")
 		}
-		p.wrap(10, capabilityWords(c.Capabilities)+": "+p.products(c.GPUs), fmt.Sprintf("  %-7s ", c.Kind))
-		p.wrap(10, changeWords(c), "          ")
+		p.WriteWrapped(10, capabilityWords(c.Capabilities)+": "+nameProducts(p, c.GPUs), fmt.Sprintf("  %-7s ", c.Kind))
+		p.WriteWrapped(10, changeWords(c), "          ")
 		causes = append(causes, c.Because...)
 	}
-	p.causes(causes)
+	writeCauses(p, causes)
 	for _, i := range r.Diff.Images {
-		p.line()
-		p.wrap(4, plainSpeech.image(i), "  ")
+		p.WriteLine()
+		p.WriteWrapped(4, plainSpeech.image(i), "  ")
 	}
 	_, err := w.Write(p.Bytes())
 	return err
 }
 
-// causes lists needs, each once.
-func (p *page) causes(list []requires.Need) {
+// writeCauses lists needs, each once.
+func writeCauses(p *layout.Page, list []requires.Need) {
 	var said []string
 	for _, n := range list {
 		text := limitWords(n)
@@ -61,10 +62,10 @@ func (p *page) causes(list []requires.Need) {
 			continue
 		}
 		if len(said) == 0 {
-			p.line()
+			p.WriteLine()
 		}
 		said = append(said, text)
-		p.wrap(8, text, "  ", paintedText{cyan, n.Rule}, "  ")
+		p.WriteWrapped(8, text, "  ", layout.Paint(layout.Cyan, n.Rule), "  ")
 	}
 }
 
@@ -137,25 +138,25 @@ func diffWords(r Requires) (text, colour string) {
 	costs := r.costs()
 	switch {
 	case len(r.Unknown) > 0:
-		return "what it needs is unknown: " + r.Unknown[0].Subject + ": " + r.Unknown[0].Missing, yellow
+		return "what it needs is unknown: " + r.Unknown[0].Subject + ": " + r.Unknown[0].Missing, layout.Yellow
 	case len(r.Diff.OldUnknown) > 0 && len(lost) == 0:
-		return "what " + old + " needed, and so what is lost, is unknown: " + r.Diff.OldUnknown[0].Subject + ": " + r.Diff.OldUnknown[0].Missing, yellow
+		return "what " + old + " needed, and so what is lost, is unknown: " + r.Diff.OldUnknown[0].Subject + ": " + r.Diff.OldUnknown[0].Missing, layout.Yellow
 	case len(lost) == 1:
-		return fmt.Sprintf("%s does not run on %s, where %s did", now, lost[0], old), red
+		return fmt.Sprintf("%s does not run on %s, where %s did", now, lost[0], old), layout.Red
 	case len(lost) > 0:
-		return fmt.Sprintf("%s does not run on %d of the named hosts, where %s did", now, len(lost), old), red
+		return fmt.Sprintf("%s does not run on %d of the named hosts, where %s did", now, len(lost), old), layout.Red
 	case len(open) > 0:
-		return fmt.Sprintf("it is unknown whether %s runs on %s, where %s does", now, few(open, 3), old), yellow
+		return fmt.Sprintf("it is unknown whether %s runs on %s, where %s does", now, layout.ListFirst(open, 3), old), layout.Yellow
 	case len(r.Diff.Targets) > 0:
-		return fmt.Sprintf("%s runs on every named host on which %s runs", now, old), green
+		return fmt.Sprintf("%s runs on every named host on which %s runs", now, old), layout.Green
 	case len(costs) > 0:
-		return fmt.Sprintf("%s instead of %s: %s", now, old, strings.Join(costs, "; ")), yellow
+		return fmt.Sprintf("%s instead of %s: %s", now, old, strings.Join(costs, "; ")), layout.Yellow
 	case len(r.Diff.Images) > 0:
-		return "the packages need no newer driver and drop no GPU; the base image declares a newer CUDA, which a container runtime in legacy or csv mode checks", yellow
+		return "the packages need no newer driver and drop no GPU; the base image declares a newer CUDA, which a container runtime in legacy or csv mode checks", layout.Yellow
 	case len(r.Diff.Changes) > 0:
-		return "nothing is lost, and more hosts can run it", green
+		return "nothing is lost, and more hosts can run it", layout.Green
 	}
-	return "the drivers and GPUs that can run it are the same", green
+	return "the drivers and GPUs that can run it are the same", layout.Green
 }
 
 // costs counts the changes that remove something.
@@ -171,7 +172,7 @@ func (r Requires) costs() []string {
 			}
 		}
 		if n > 0 {
-			list = append(list, fmt.Sprintf(cost.words, plural(n, "GPU product")))
+			list = append(list, fmt.Sprintf(cost.words, layout.CountNoun(n, "GPU product")))
 		}
 	}
 	return list
@@ -185,8 +186,8 @@ func diffFindings(r Requires) []verdict.Finding {
 		if c.Kind == "lowered" || c.Kind == "gained" {
 			continue
 		}
-		p := page{}
-		change := fmt.Sprintf("%s (%s): %s", p.products(c.GPUs), capabilityWords(c.Capabilities), beforeAndNow(c))
+		p := layout.Page{}
+		change := fmt.Sprintf("%s (%s): %s", nameProducts(&p, c.GPUs), capabilityWords(c.Capabilities), beforeAndNow(c))
 		for _, n := range c.Because {
 			if i, ok := at[n.Key()]; ok {
 				list[i].Message += "; " + change
@@ -225,10 +226,10 @@ func diffReport(r Requires) Report {
 }
 
 // diffGitHub writes workflow commands: the sentence, then one for each change and line.
-func diffGitHub(w io.Writer, r Requires, _ Style) error {
+func diffGitHub(w io.Writer, r Requires, _ layout.Style) error {
 	var b bytes.Buffer
 	text, colour := diffWords(r)
-	kinds := map[string]string{red: "error ", yellow: "warning ", green: "notice "}
+	kinds := map[string]string{layout.Red: "error ", layout.Yellow: "warning ", layout.Green: "notice "}
 	annotate(&b, kinds[colour], "cudacompat requires", text)
 	report := diffReport(r)
 	for _, f := range report.Findings {

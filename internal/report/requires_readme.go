@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"cudacompat/internal/report/layout"
 	"cudacompat/internal/version"
 	"cudacompat/matrix/requires"
 )
@@ -18,7 +19,7 @@ const (
 )
 
 // requiresMarkdown writes the part of a page, with its marks.
-func requiresMarkdown(w io.Writer, r Requires, _ Style) error {
+func requiresMarkdown(w io.Writer, r Requires, _ layout.Style) error {
 	var b bytes.Buffer
 	fmt.Fprintln(&b, RequiresBegin)
 	if err := RequiresTable(&b, r); err != nil {
@@ -40,14 +41,14 @@ func RequiresTable(w io.Writer, r Requires) error {
 	if len(groups) > 0 && len(r.Unknown) == 0 {
 		fmt.Fprintln(&b, "| driver | compute capability | GPUs |\n|---|---|---|")
 	}
-	p := &page{}
+	p := &layout.Page{}
 	for _, g := range groups {
 		if len(r.Unknown) > 0 || len(g.names) == 0 {
 			continue
 		}
 		host := map[string]string{"aarch64": " (Arm hosts)"}[g.arch]
 		fmt.Fprintf(&b, "| %s | %s%s | %s |\n", plainWords(strings.TrimPrefix(driverWords(g.drivers), "driver ")),
-			plainWords(strings.Join(g.capabilities, ", ")), host, plainWords(p.products(g.names)))
+			plainWords(strings.Join(g.capabilities, ", ")), host, plainWords(nameProducts(p, g.names)))
 	}
 	if len(groups) > 0 {
 		fmt.Fprintln(&b)
@@ -77,7 +78,7 @@ func badgeWords(r Requires) string {
 }
 
 // requiresBadge draws a badge with the oldest sufficient driver.
-func requiresBadge(w io.Writer, r Requires, _ Style) error {
+func requiresBadge(w io.Writer, r Requires, _ layout.Style) error {
 	const label, glyph, pad = "driver", 7, 6 // of 11 px sans serif, a digit is 7 px wide at most
 	value := badgeWords(r)
 	colour := map[string]string{"unknown": "#9f9f9f", "none": "#e05d44"}[value]

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/internal/report/layout"
 	"cudacompat/internal/version"
 	"cudacompat/matrix"
 	"cudacompat/matrix/requires"
@@ -33,7 +34,7 @@ func inFormat(t *testing.T, formats []Format[Requires], name string, r Requires)
 	t.Helper()
 	i := slices.IndexFunc(formats, func(f Format[Requires]) bool { return f.Name == name })
 	var b strings.Builder
-	if err := formats[i].Write(&b, r, Style{}); err != nil {
+	if err := formats[i].Write(&b, r, layout.Style{}); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -85,7 +86,7 @@ func TestTreesCommentIsText(t *testing.T) {
 		Packages: []requires.PackageChange{{Name: hostile, Old: hostile, New: hostile}},
 		Supports: []requires.Supported{{Target: hostile}},
 		Holds:    []requires.Hold{{Package: hostile, Newest: "1", Before: hostile}}}},
-		Unread: []requires.UnreadFile{{File: hostile, Reason: hostile}}}}, Style{}); err != nil {
+		Unread: []requires.UnreadFile{{File: hostile, Reason: hostile}}}}, layout.Style{}); err != nil {
 		t.Fatal(err)
 	}
 	var page bytes.Buffer
@@ -116,8 +117,8 @@ var dialectReaders = map[string]func(t *testing.T, text string, h host) bool{
 }
 
 // TestNoDialectAdmitsMore reads each dialect back, host by host: CEL and node affinity admit what the JSON admits and
-// nothing else. NVIDIA_REQUIRE_CUDA admits that, and beyond it only hosts whose driver does not know their GPU, which no
-// need of a build refuses: such a driver shows the runtime no GPU.
+// nothing else. NVIDIA_REQUIRE_CUDA admits that, and beyond it only hosts whose driver does not know their GPU, which
+// no need of a build refuses: such a driver shows the runtime no GPU.
 func TestNoDialectAdmitsMore(t *testing.T) {
 	drivers := strings.Fields("440.33.01 450.80.01 450.80.02 470.256.02 520.61.05 525.60.12 525.60.13 530.30.02 535.183.01 550.54.14 570.86.10 " +
 		"570.133.20 570.211.02 575.57.07 575.57.08 575.64.06 580.65.06 580.142.01 590.48.01 615.10.01")
@@ -288,7 +289,7 @@ func TestDialectsSayNothingOfTheUnknown(t *testing.T) {
 	r.Unknown = []requires.Missing{{Rule: "not-looked-at", Subject: "/venv", MissingFact: requires.Statement("permission denied")}}
 	for _, f := range RequireFormats[2:] {
 		var b strings.Builder
-		err := f.Write(&b, r, Style{})
+		err := f.Write(&b, r, layout.Style{})
 		if f.Name == "markdown" || f.Name == "badge" { // people read them
 			if err != nil || !strings.Contains(b.String(), "unknown") && !strings.Contains(b.String(), "No host can be named") {
 				t.Errorf("%s writes %q, %v", f.Name, b.String(), err)

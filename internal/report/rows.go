@@ -6,17 +6,18 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/report/layout"
 	"cudacompat/matrix"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
-func (p *page) rows(r Report) []row {
-	rows := slices.Concat(machineRows(r), p.toolkitRows(r.Facts.Toolkits))
+func listRows(p *layout.Page, r Report) []row {
+	rows := slices.Concat(machineRows(r), listToolkits(p, r.Facts.Toolkits))
 	if python := r.askedTarget(func(t Target) string { return t.Python }); python != "" {
 		rows = append(rows, row{name: "python", details: python, from: "--python"})
 	}
-	builds := p.buildRows(r)
+	builds := listBuilds(p, r)
 	for i := range builds {
 		builds[i].build = true
 	}
@@ -29,7 +30,7 @@ func driverRows(r Report) []row {
 	for _, d := range r.Judged {
 		details := d.Driver
 		if d.CUDA != "" {
-			details = join(", ", d.Driver, "CUDA "+d.CUDA)
+			details = layout.JoinNonEmpty(", ", d.Driver, "CUDA "+d.CUDA)
 		}
 		if details == "" {
 			continue
@@ -53,10 +54,10 @@ func gpuRows(r Report) []row {
 		for _, g := range judged.Devices {
 			mark := ofGPU(judged, g.Label)
 			if g.Hidden != "" {
-				mark = paintedText{yellow, "·"}
+				mark = layout.Paint(layout.Yellow, "·")
 			}
 			own = append(own, row{mark: mark, name: "GPU", details: strings.TrimPrefix(g.Label, "GPU "),
-				from: join(", ", g.From, g.Hidden)})
+				from: layout.JoinNonEmpty(", ", g.From, g.Hidden)})
 		}
 		for _, row := range countEqual(own) {
 			if !slices.Contains(rows, row) {
@@ -84,27 +85,27 @@ func countEqual(rows []row) []row {
 	return list
 }
 
-// toolkitRows writes a row for each toolkit with --all, otherwise one for all of them, because they only matter for
+// listToolkits writes a row for each toolkit with --all, otherwise one for all of them, because they only matter for
 // compiling.
-func (p *page) toolkitRows(toolkits []facts.Toolkit) []row {
+func listToolkits(p *layout.Page, toolkits []facts.Toolkit) []row {
 	var rows []row
 	for _, t := range toolkits {
 		rows = append(rows, row{name: "toolkit", details: "CUDA " + t.Version, from: cmp.Or(t.Path, t.From)})
 	}
-	if p.style.All || len(rows) < 2 {
+	if p.Style.All || len(rows) < 2 {
 		return rows
 	}
 	var versions []string
 	for _, t := range toolkits {
 		versions = append(versions, t.Version)
 	}
-	return []row{{name: "toolkit", details: "CUDA " + few(versions, 4), from: rows[0].from + " and others"}}
+	return []row{{name: "toolkit", details: "CUDA " + layout.ListFirst(versions, 4), from: rows[0].from + " and others"}}
 }
 
 // others is how many builds that do not count are shown without --all.
 const others = 5
 
-func (p *page) buildRows(r Report) []row {
+func listBuilds(p *layout.Page, r Report) []row {
 	var rows []row
 	noted, hidden := 0, 0
 	known := subjects(r)
@@ -117,7 +118,7 @@ func (p *page) buildRows(r Report) []row {
 				continue
 			}
 			if len(answers) > 0 && !answers[0].Counts {
-				if noted++; noted > others && !p.style.All {
+				if noted++; noted > others && !p.Style.All {
 					hidden++
 					continue
 				}
@@ -128,11 +129,11 @@ func (p *page) buildRows(r Report) []row {
 			rows = append(rows, wantedRows(w, e, known, r)...)
 		}
 		if len(rows) > first {
-			rows[first].from = join(", ", rows[first].from, e.Found)
+			rows[first].from = layout.JoinNonEmpty(", ", rows[first].from, e.Found)
 		}
 	}
 	if hidden > 0 {
-		rows = append(rows, row{name: "...", details: plural(hidden, "more build"), from: "other environments (--all)"})
+		rows = append(rows, row{name: "...", details: layout.CountNoun(hidden, "more build"), from: "other environments (--all)"})
 	}
 	return rows
 }
@@ -147,7 +148,7 @@ func wantedRows(w facts.Requested, e facts.Environment, known bySubject, r Repor
 		answers = known.failed[subject]
 	}
 	if len(answers) == 0 && known.fits[subject] {
-		return []row{{name: w.Name, details: w.Version, from: cmp.Or(e.Path, w.From), answer: paintedText{green, "fits torch"}}}
+		return []row{{name: w.Name, details: w.Version, from: cmp.Or(e.Path, w.From), answer: layout.Paint(layout.Green, "fits torch")}}
 	}
 	if len(answers) == 0 {
 		return nil
@@ -199,19 +200,19 @@ func rowsOf(b facts.Build, e facts.Environment, given []verdict.BuildAnswer, r R
 		if !slices.Contains(kinds, a.Answer) {
 			kinds = append(kinds, a.Answer)
 		}
-		targets[a.Answer] = add(targets[a.Answer], a.Target)
+		targets[a.Answer] = layout.AppendUnique(targets[a.Answer], a.Target)
 	}
 	rows := []row{{name: b.Name, details: buildDetails(b), from: cmp.Or(e.Path, b.From)}}
 	for i, kind := range kinds {
 		if i > 0 {
 			rows = append(rows, row{})
 		}
-		rows[i].answer, rows[i].where = answers[kind], on(targets[kind])
+		rows[i].answer, rows[i].where = answers[kind], layout.NameTargets(targets[kind])
 		if i == 0 {
 			rows[i].mark = answerMarks[kind]
 		}
 		if links := ownLinks(given[i]); links != "" && len(given) == 1 {
-			rows[i].answer = paintedText{text: links} // each link bears its own mark
+			rows[i].answer = layout.Painted{Text: links} // each link bears its own mark
 		}
 		switch n := len(r.Judged); {
 		case n == 1:
@@ -258,9 +259,9 @@ func buildDetails(b facts.Build) string {
 
 var accelerators = map[string]string{"cpu": "CPUs", "rocm": "ROCm", "xpu": "XPUs"}
 
-var answers = map[verdict.Answer]paintedText{
-	verdict.Works: {green, "works"}, verdict.WorksMinorVersion: {green, "works (minor-compat)"},
-	verdict.WorksForward: {green, "works (forward compatibility)"},
-	verdict.WorksCPUOnly: {yellow, "no GPU use"},
-	verdict.Broken:       {red, "does not work"}, verdict.Unknown: {yellow, "unknown"},
+var answers = map[verdict.Answer]layout.Painted{
+	verdict.Works: layout.Paint(layout.Green, "works"), verdict.WorksMinorVersion: layout.Paint(layout.Green, "works (minor-compat)"),
+	verdict.WorksForward: layout.Paint(layout.Green, "works (forward compatibility)"),
+	verdict.WorksCPUOnly: layout.Paint(layout.Yellow, "no GPU use"),
+	verdict.Broken:       layout.Paint(layout.Red, "does not work"), verdict.Unknown: layout.Paint(layout.Yellow, "unknown"),
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/internal/report/layout"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
@@ -15,11 +16,11 @@ func TestRulePage(t *testing.T) {
 	v := verdict.Verdict{Outcome: verdict.Incompatible, Findings: []verdict.Finding{{Rule: "driver-too-old", Severity: verdict.Error,
 		Subject: "torch 2.9.0+cu130", Message: "the driver is too old", Need: "driver >= 580.65.06"}}}
 	for name, write := range map[string]func(*bytes.Buffer, Report) error{
-		"text":     func(b *bytes.Buffer, r Report) error { return Text(b, r, Style{}) },
-		"markdown": func(b *bytes.Buffer, r Report) error { return Markdown(b, r, Style{}) },
-		"sarif":    func(b *bytes.Buffer, r Report) error { return SARIF(b, r, Style{}) },
-		"github":   func(b *bytes.Buffer, r Report) error { return GitHub(b, r, Style{}) },
-		"junit":    func(b *bytes.Buffer, r Report) error { return JUnit(b, r, Style{}) },
+		"text":     func(b *bytes.Buffer, r Report) error { return Text(b, r, layout.Style{}) },
+		"markdown": func(b *bytes.Buffer, r Report) error { return Markdown(b, r, layout.Style{}) },
+		"sarif":    func(b *bytes.Buffer, r Report) error { return SARIF(b, r, layout.Style{}) },
+		"github":   func(b *bytes.Buffer, r Report) error { return GitHub(b, r, layout.Style{}) },
+		"junit":    func(b *bytes.Buffer, r Report) error { return JUnit(b, r, layout.Style{}) },
 		"json":     func(b *bytes.Buffer, r Report) error { return writeJSON(b, r) },
 	} {
 		for _, site := range []string{"", "https://cudacompat.example/"} {

@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"cudacompat/internal/report/layout"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
@@ -116,7 +117,7 @@ func oneLine(t *testing.T, text string) {
 // TestLinesNeverInject counts lines: no text from outside can add one to a page.
 func TestLinesNeverInject(t *testing.T) {
 	count := func(s string) int {
-		return strings.Count(show(t, filled(s, verdict.Incompatible), "text", Style{}), "\n")
+		return strings.Count(show(t, filled(s, verdict.Incompatible), "text", layout.Style{}), "\n")
 	}
 	if plain, hostile := count("x_incompatible: y____z"), count("x\nincompatible: y\r\n\u2028\u0085z"); plain != hostile {
 		t.Errorf("%d lines with plain strings, %d with hostile ones", plain, hostile)
@@ -127,7 +128,7 @@ func TestLinesNeverInject(t *testing.T) {
 func TestJSONKeepsEveryCharacter(t *testing.T) {
 	const hostile = "\x1b[2J \u009b \u202e \U000e0041 \u2028 \" \\ < & % \x00"
 	var back Report
-	if err := json.Unmarshal([]byte(show(t, filled(hostile, verdict.Incompatible), "json", Style{})), &back); err != nil {
+	if err := json.Unmarshal([]byte(show(t, filled(hostile, verdict.Incompatible), "json", layout.Style{})), &back); err != nil {
 		t.Fatal(err)
 	}
 	if got := back.Findings[0].Message; got != hostile {

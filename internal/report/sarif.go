@@ -12,6 +12,7 @@ import (
 
 	"cudacompat/docs"
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/report/layout"
 	"cudacompat/matrix"
 	"cudacompat/matrix/verdict"
 )
@@ -111,7 +112,7 @@ const sarifRoot = "ROOT"
 var sarifStart = sarifRegion{1, 1, 1, 1}
 
 // SARIF writes findings as results, waived ones with their suppression. What could not be judged is a notification.
-func SARIF(w io.Writer, r Report, _ Style) error {
+func SARIF(w io.Writer, r Report, _ layout.Style) error {
 	r = r.bound()
 	results := sarifResults(r)
 	return writeJSON(w, sarifLog{
@@ -187,7 +188,7 @@ func sarifOf(f verdict.Finding, r Report, seen map[string]int) sarifResult {
 		Rule: f.Rule, Level: f.Severity, Message: sarifText{withDetails(summary(f), details(r, f))},
 		Locations: []sarifLocation{{
 			Physical: sarifPlace(f, r),
-			Logical:  []sarifLogical{{f.Subject + on(add(nil, f.Target))}},
+			Logical:  []sarifLogical{{f.Subject + layout.NameTargets(layout.AppendUnique(nil, f.Target))}},
 		}},
 		Fingerprints: map[string]string{"primaryLocationLineHash": fmt.Sprintf("%s:%d", mark, seen[mark])},
 	}
@@ -261,7 +262,7 @@ func notifications(r Report) []sarifNotification {
 		if decides(r, u) {
 			level = "warning"
 		}
-		text := u.Subject + on(add(nil, u.Target)) + ": " + open(u)
+		text := u.Subject + layout.NameTargets(layout.AppendUnique(nil, u.Target)) + ": " + open(u)
 		list = append(list, sarifNotification{&sarifReference{u.Rule}, level, sarifText{text}})
 	}
 	if more := r.moreText(); more != "" {

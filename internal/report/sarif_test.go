@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/internal/report/layout"
 	"cudacompat/matrix"
 	"cudacompat/matrix/verdict"
 
@@ -18,7 +19,7 @@ import (
 func TestSARIFHoldsToItsStandard(t *testing.T) {
 	for name, r := range cases(t) {
 		t.Run(name, func(t *testing.T) {
-			run := readSARIF(t, show(t, r, "sarif", Style{}))
+			run := readSARIF(t, show(t, r, "sarif", layout.Style{}))
 			if len(run.Results) != len(r.Findings)+len(r.Suppressed) {
 				t.Errorf("%d results of %d findings and %d waived ones", len(run.Results), len(r.Findings), len(r.Suppressed))
 			}
@@ -85,7 +86,7 @@ func holdsToSARIF(t *testing.T, run sarifRun, result sarifResult) {
 
 // TestSARIFHasEveryRule compares the rules of a file with the program's, and their pages.
 func TestSARIFHasEveryRule(t *testing.T) {
-	run := readSARIF(t, show(t, cases(t)["driver-too-old"], "sarif", Style{}))
+	run := readSARIF(t, show(t, cases(t)["driver-too-old"], "sarif", layout.Style{}))
 	for i, rule := range matrix.Rules() {
 		got := run.Tool.Driver.Rules[i]
 		if got.ID != rule.ID || got.Short.Text != rule.Title || got.Help.Text != "cudacompat explain "+rule.ID {

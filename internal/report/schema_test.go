@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"cudacompat/internal/guard"
+	"cudacompat/internal/report/layout"
 	"cudacompat/matrix"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
@@ -36,7 +37,7 @@ func TestReportsHoldToTheirSchema(t *testing.T) {
 	report, facts := compile(t, reportSchema), compile(t, factsSchema)
 	for name, r := range cases(t) {
 		t.Run(name, func(t *testing.T) {
-			validate(t, report, show(t, r, "json", Style{}))
+			validate(t, report, show(t, r, "json", layout.Style{}))
 			var b bytes.Buffer
 			if err := Facts(&b, r.Facts); err != nil {
 				t.Fatal(err)
@@ -80,7 +81,7 @@ func validate(t *testing.T, s *jsonschema.Schema, document string) {
 // TestSchemaRefuses checks that the schema rejects invalid reports.
 func TestSchemaRefuses(t *testing.T) {
 	s := compile(t, reportSchema)
-	whole := show(t, cases(t)["driver-too-old"], "json", Style{})
+	whole := show(t, cases(t)["driver-too-old"], "json", layout.Style{})
 	for name, change := range map[string]func(map[string]any){
 		"null-list":       func(m map[string]any) { m["passed"] = nil },
 		"unknown-outcome": func(m map[string]any) { m["outcome"] = "fine" },
@@ -283,7 +284,7 @@ func TestNamesInSchemaAreInReports(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range cases(t) {
 		var document any
-		if err := json.Unmarshal([]byte(show(t, r, "json", Style{})), &document); err != nil {
+		if err := json.Unmarshal([]byte(show(t, r, "json", layout.Style{})), &document); err != nil {
 			t.Fatal(err)
 		}
 		paths(document, "", seen)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/internal/report/layout"
 	"cudacompat/matrix/pin"
 	"cudacompat/matrix/verdict"
 )
@@ -16,13 +17,13 @@ func TestCommandsAreBrokenBetweenWords(t *testing.T) {
 	folded := regexp.MustCompile(`\\\n *`)
 	found := 0
 	for name, r := range cases(t) {
-		page := folded.ReplaceAllString(show(t, r, "text", Style{Width: 40, All: true}), "")
+		page := folded.ReplaceAllString(show(t, r, "text", layout.Style{Width: 40, All: true}), "")
 		for _, f := range r.Findings {
 			for _, pin := range f.Pins {
 				for _, command := range pin.Commands {
 					found++
 					command, _, _ = strings.Cut(command, "  # ") // which stands before it
-					if command = strings.Join(shellWords(clean(command), 0), " "); !strings.Contains(page, command+"\n") {
+					if command = strings.Join(layout.SplitShellWords(layout.Clean(command), 0), " "); !strings.Contains(page, command+"\n") {
 						t.Errorf("%s: a shell would not read %s in\n%s", name, command, page)
 					}
 				}
@@ -41,11 +42,11 @@ func TestPagesFitTheScreen(t *testing.T) {
 			continue // odd backquotes keep its words together
 		}
 		for _, width := range []int{40, 60, 80, 120} {
-			for line := range strings.Lines(show(t, r, "text", Style{Width: width})) {
+			for line := range strings.Lines(show(t, r, "text", layout.Style{Width: width})) {
 				line = strings.TrimSuffix(line, "\n")
 				text := strings.TrimSpace(line)
 				_, afterLabel, _ := strings.Cut(text, "  ")
-				if columns(line) > width && strings.Contains(text, " ") && !command(text) &&
+				if layout.CountColumns(line) > width && strings.Contains(text, " ") && !command(text) &&
 					!command(strings.TrimSpace(afterLabel)) {
 					t.Errorf("%s: wider than %d columns: %q", name, width, line)
 				}
@@ -71,7 +72,7 @@ func TestTargetsAlike(t *testing.T) {
 	}
 	v := verdict.Verdict{Outcome: verdict.Incompatible, Findings: []verdict.Finding{none("g5.xlarge", "A10G"), none("g6.xlarge", "L4"), none("g6.2xlarge", "L4")},
 		Judged: []verdict.Judged{{Target: "p3.2xlarge", Module: "proprietary"}, {Target: "g5.xlarge"}, {Target: "p6-b200.48xlarge", Module: "open"}}}
-	text := show(t, Report{Verdict: v}, "text", Style{})
+	text := show(t, Report{Verdict: v}, "text", layout.Style{})
 	for want, times := range map[string]int{
 		"driver-missing: driver on g5.xlarge, g6.xlarge and g6.2xlarge": 1, "no driver is installed for L4": 1, "sudo apt-get install -y driver": 1, "1 error,": 1,
 		"p6-b200.48xlarge needs the open kernel module, p3.2xlarge needs the proprietary one; make an AMI for each": 1,

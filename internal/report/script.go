@@ -8,15 +8,16 @@ import (
 	"strings"
 
 	"cudacompat/internal/budget"
+	"cudacompat/internal/report/layout"
 	"cudacompat/matrix/pin"
 	"cudacompat/matrix/verdict"
 )
 
 // Script writes the steps of all errors and warnings as a shell script. The script checks again after each command and
 // ends when nothing is wrong any more. This program only prints it. The first way of each finding is a command, the
-// others are comments, and manual steps wait for the reader. Commands for a tree run inside it (chroot), so that they do
-// not change the machine that runs the script.
-func Script(w io.Writer, r Report, s Style) error {
+// others are comments, and manual steps wait for the reader. Commands for a tree run inside it (chroot), so that they
+// do not change the machine that runs the script.
+func Script(w io.Writer, r Report, s layout.Style) error {
 	b := &script{again: cmp.Or(s.Again, "cudacompat doctor")}
 	b.line("#!/bin/sh")
 	b.note(fmt.Sprintf("%s (cudacompat %s, tables of %s)", Headline(r), cmp.Or(r.Tool.Version, "of an unknown version"), r.Tool.Matrix))
@@ -57,13 +58,13 @@ func Script(w io.Writer, r Report, s Style) error {
 	first, more := budget.First(findings)
 	for i, f := range first {
 		b.line("")
-		b.note(fmt.Sprintf("%d. %s %s: %s%s", i+1, f.Severity, f.Rule, few(f.subjects, 3), on(f.targets)))
+		b.note(fmt.Sprintf("%d. %s %s: %s%s", i+1, f.Severity, f.Rule, layout.ListFirst(f.subjects, 3), layout.NameTargets(f.targets)))
 		b.note("   " + f.Message)
 		b.ways(f.Finding)
 	}
 	if more += r.More["findings"]; more > 0 {
 		b.line("")
-		b.note(fmt.Sprintf("Left out: %s. When these are fixed, `%s -o script` writes the others.", plural(more, "more finding"), b.again))
+		b.note(fmt.Sprintf("Left out: %s. When these are fixed, `%s -o script` writes the others.", layout.CountNoun(more, "more finding"), b.again))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -80,7 +81,7 @@ type script struct {
 func (b *script) line(text string) { b.WriteString(text + "\n") }
 
 // note writes a comment. After clean, text from the machine has no line breaks.
-func (b *script) note(text string) { b.line("# " + clean(text)) }
+func (b *script) note(text string) { b.line("# " + layout.Clean(text)) }
 
 // ways writes the first way to fix a finding, and the others as comments.
 func (b *script) ways(f verdict.Finding) {
@@ -160,7 +161,7 @@ func (b *script) way(steps []pin.Step) {
 		case last >= 0 && i > last:
 			b.note(s.Say)
 		default:
-			b.line(pin.Command("by_hand", clean(s.Say)))
+			b.line(pin.Command("by_hand", layout.Clean(s.Say)))
 			b.line("again")
 		}
 	}
@@ -182,9 +183,9 @@ func (b *script) run(s pin.Step) {
 		b.note(comment)
 	}
 	if b.tree != "" {
-		b.line(pin.Command("in_tree", clean(command)))
+		b.line(pin.Command("in_tree", layout.Clean(command)))
 	} else {
-		b.line(clean(command))
+		b.line(layout.Clean(command))
 	}
 	if strings.HasSuffix(command, "reboot") {
 		b.note("After the reboot: " + b.again + " -o script")

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/report/layout"
 	"cudacompat/matrix/verdict"
 )
 
@@ -44,15 +45,15 @@ func joinFindings(findings []verdict.Finding, brief func(verdict.Finding) bool) 
 			met[about], met[words] = append(met[about], i), append(met[words], i)
 		}
 		if f.Message != list[i].Message {
-			list[i].others = add(list[i].others, f.Message)
+			list[i].others = layout.AppendUnique(list[i].others, f.Message)
 		}
 		for _, e := range f.Evidence {
 			if !slices.Contains(list[i].Evidence, e) && !brief(f) {
 				list[i].Evidence = append(slices.Clone(list[i].Evidence), e)
 			}
 		}
-		list[i].subjects = add(list[i].subjects, f.Subject)
-		list[i].targets = add(list[i].targets, f.Target)
+		list[i].subjects = layout.AppendUnique(list[i].subjects, f.Subject)
+		list[i].targets = layout.AppendUnique(list[i].targets, f.Target)
 	}
 	return list
 }
@@ -84,7 +85,7 @@ func sentence(f verdict.Finding) string {
 		return fmt.Sprintf("%s cannot run on driver %s", subjectOf(f), driver.Value)
 	}
 	if f.Subject == verdict.StatedSubject {
-		return lowerFirst(f.Message)
+		return layout.LowerFirst(f.Message)
 	}
 	if slices.Contains(partsOfMachine, f.Subject) {
 		return f.Message

@@ -2,31 +2,34 @@ package report
 
 import (
 	"strings"
+
+	"cudacompat/internal/report/layout"
 )
 
 // row is one line of the table: name, version, place, and an answer with its targets or condition.
 type row struct {
-	mark                paintedText // of what is well, broken or not known; empty where a row is no link of a chain
+	mark                layout.Painted // of what is well, broken or not known; empty where a row is no link of a chain
 	name, details, from string
-	answer              paintedText
+	answer              layout.Painted
 	where               string
 	build               bool // what runs on the machine, whose links are the rows above
 }
 
-// table writes the relevant facts, a row each, without borders: driver, GPUs, toolkits, and builds with their answers.
-func (p *page) table(r Report) {
-	all := p.rows(r)
+// writeTable writes the relevant facts, a row each, without borders: driver, GPUs, toolkits, and builds with their
+// answers.
+func writeTable(p *layout.Page, r Report) {
+	all := listRows(p, r)
 	rows := topOf(all)
 	if len(rows) == 0 {
 		return
 	}
-	p.line()
-	g := p.gridOf(rows)
+	p.WriteLine()
+	g := newGrid(p, rows)
 	aligned := g.align(rows)
 	for i, row := range rows {
 		g.write(row, aligned[i])
 	}
-	p.writeRest(len(all), "rows")
+	writeRest(p, len(all), "rows")
 }
 
 // Limits that keep one very long name from moving the cells of all other rows.
@@ -39,20 +42,20 @@ const (
 // grid holds the columns at which the cells of a table begin. Places share a column as far as the page allows. In a row
 // that is too long, the place follows the text or moves to a line of its own.
 type grid struct {
-	*page
+	*layout.Page
 	name    int          // columns of the names
 	details int          // columns of the builds' versions: their answers stand under each other
 	place   map[bool]int // where the places begin, of the machine's rows and of the builds'
 }
 
-func (p *page) gridOf(rows []row) *grid {
-	g := &grid{page: p, place: map[bool]int{}}
+func newGrid(p *layout.Page, rows []row) *grid {
+	g := &grid{Page: p, place: map[bool]int{}}
 	for i := range rows {
 		row := &rows[i]
-		row.name, row.details, row.from = p.cell(row.name, nameLimit), p.cell(row.details, detailsLimit), p.cell(row.from, pathLimit)
-		g.name = max(g.name, columns(row.title()))
+		row.name, row.details, row.from = p.FormatCell(row.name, nameLimit), p.FormatCell(row.details, detailsLimit), p.FormatCell(row.from, pathLimit)
+		g.name = max(g.name, layout.CountColumns(row.title()))
 		if row.build {
-			g.details = max(g.details, columns(row.details))
+			g.details = max(g.details, layout.CountColumns(row.details))
 		}
 	}
 	for _, build := range []bool{false, true} {
@@ -67,7 +70,7 @@ func (g *grid) bestPlace(rows []row, build bool) int {
 	for _, candidate := range rows {
 		at, n := g.end(candidate), 0
 		for _, row := range rows {
-			if row.build == build && row.from != "" && g.end(row) <= at && g.fits(at+len(cellGap)+columns(row.from)) {
+			if row.build == build && row.from != "" && g.end(row) <= at && g.fits(at+len(layout.CellGap)+layout.CountColumns(row.from)) {
 				n++
 			}
 		}
@@ -78,36 +81,36 @@ func (g *grid) bestPlace(rows []row, build bool) int {
 	return best
 }
 
-func (g *grid) fits(width int) bool { return g.style.Width == 0 || width <= g.style.Width }
+func (g *grid) fits(width int) bool { return g.Style.Width == 0 || width <= g.Style.Width }
 
 // margin returns the column of the text after the names.
-func (g *grid) margin() int { return len(cellGap) + g.name + len(cellGap) }
+func (g *grid) margin() int { return len(layout.CellGap) + g.name + len(layout.CellGap) }
 
 // text returns a row's version, padded if a build's answer follows.
 func (g *grid) text(r row) string {
 	switch {
-	case r.answer.text == "" || r.details == "" && !r.build:
+	case r.answer.Text == "" || r.details == "" && !r.build:
 		return r.details
 	case r.build:
-		return pad(r.details, g.details) + cellGap
+		return layout.PadRight(r.details, g.details) + layout.CellGap
 	}
-	return r.details + cellGap
+	return r.details + layout.CellGap
 }
 
 // end returns the column after a row's text and answer.
 func (g *grid) end(r row) int {
-	return g.margin() + columns(g.text(r)) + columns(g.safe(r.answer.text+r.where))
+	return g.margin() + layout.CountColumns(g.text(r)) + layout.CountColumns(g.MakeShowable(r.answer.Text+r.where))
 }
 
 // inColumn reports whether a row's place fits into the shared column.
 func (g *grid) inColumn(r row) bool {
 	at := g.place[r.build]
-	return r.from != "" && g.end(r) <= at && g.fits(at+len(cellGap)+columns(r.from))
+	return r.from != "" && g.end(r) <= at && g.fits(at+len(layout.CellGap)+layout.CountColumns(r.from))
 }
 
 // plain returns a row up to its place, without colour.
 func (g *grid) plain(r row) string {
-	return pad(r.title(), g.name) + cellGap + g.text(r) + g.safe(r.answer.text+r.where)
+	return layout.PadRight(r.title(), g.name) + layout.CellGap + g.text(r) + g.MakeShowable(r.answer.Text+r.where)
 }
 
 // align lays out the rows whose places share a column, separately for the machine and the builds.
@@ -121,7 +124,7 @@ func (g *grid) align(rows []row) map[int]string {
 				set, cells = append(set, i), append(cells, []string{g.plain(r), r.from})
 			}
 		}
-		for n, line := range alignColumns(cells) {
+		for n, line := range layout.AlignColumns(cells) {
 			lines[set[n]] = line
 		}
 	}
@@ -135,27 +138,27 @@ func (g *grid) write(r row, line string) {
 		g.fold(r)
 		return
 	}
-	parts := []any{cellGap, r.mark, pad(strings.TrimPrefix(r.title(), r.mark.text), g.name-columns(r.mark.text)) + cellGap,
+	parts := []any{layout.CellGap, r.mark, layout.PadRight(strings.TrimPrefix(r.title(), r.mark.Text), g.name-layout.CountColumns(r.mark.Text)) + layout.CellGap,
 		g.text(r), r.answer, r.where}
 	switch {
 	case r.from == "":
-		g.line(parts...)
+		g.WriteLine(parts...)
 	case line != "":
-		g.line(append(parts, strings.TrimPrefix(line, g.plain(r)))...)
-	case g.fits(end + len(cellGap) + columns(r.from)):
-		g.line(append(parts, cellGap+r.from)...)
+		g.WriteLine(append(parts, strings.TrimPrefix(line, g.plain(r)))...)
+	case g.fits(end + len(layout.CellGap) + layout.CountColumns(r.from)):
+		g.WriteLine(append(parts, layout.CellGap+r.from)...)
 	default:
-		g.line(parts...)
-		g.wrap(g.margin(), r.from, strings.Repeat(" ", g.margin()))
+		g.WriteLine(parts...)
+		g.WriteWrapped(g.margin(), r.from, strings.Repeat(" ", g.margin()))
 	}
 }
 
 // fold writes a row that is wider than the page on several lines, broken between words: version, answer, place.
 func (g *grid) fold(r row) {
-	lead := []any{cellGap, r.mark, pad(strings.TrimPrefix(r.title(), r.mark.text), g.name-columns(r.mark.text)) + cellGap}
-	for _, cell := range []string{r.details, r.answer.text + r.where, r.from} {
+	lead := []any{layout.CellGap, r.mark, layout.PadRight(strings.TrimPrefix(r.title(), r.mark.Text), g.name-layout.CountColumns(r.mark.Text)) + layout.CellGap}
+	for _, cell := range []string{r.details, r.answer.Text + r.where, r.from} {
 		if cell != "" {
-			g.wrap(g.margin(), cell, lead...)
+			g.WriteWrapped(g.margin(), cell, lead...)
 			lead = []any{strings.Repeat(" ", g.margin())}
 		}
 	}
@@ -163,8 +166,8 @@ func (g *grid) fold(r row) {
 
 // title returns a row's name after its mark, or after a space.
 func (r row) title() string {
-	if r.mark.text == "" {
+	if r.mark.Text == "" {
 		return "  " + r.name
 	}
-	return r.mark.text + " " + r.name
+	return r.mark.Text + " " + r.name
 }

@@ -8,46 +8,47 @@ import (
 	"strings"
 
 	"cudacompat/internal/config"
+	"cudacompat/internal/report/layout"
 	"cudacompat/matrix/pin"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
 // Text writes the report for people: the verdict, one line for each build, findings as short paragraphs, and the count.
-func Text(w io.Writer, r Report, s Style) error {
-	s.site = r.Tool.Site
-	p := &page{style: s}
-	findings := joinFindings(r.Findings, briefNotes(p.style.All))
-	p.headline(r, findings)
-	p.plan(r)
-	p.table(r)
+func Text(w io.Writer, r Report, s layout.Style) error {
+	s.Site = r.Tool.Site
+	p := &layout.Page{Style: s}
+	findings := joinFindings(r.Findings, briefNotes(p.Style.All))
+	writeHeadline(p, r, findings)
+	writePlan(p, r)
+	writeTable(p, r)
 	for i, f := range topOf(findings) {
-		p.finding(f, i == 0 && f.Severity == verdict.Error)
+		writeFinding(p, f, i == 0 && f.Severity == verdict.Error)
 	}
-	p.writeRest(len(findings), "findings")
-	p.exclusive(r)
-	p.inTree(r)
-	p.writeLooked(r)
-	p.unknowns(r)
-	p.failures(r)
-	p.disagreements(r)
-	p.log(r)
-	p.writeWaived(r)
-	p.writeExpired(r)
-	p.writeConfiguration(r.Configuration)
-	p.try(r)
-	p.writePassed(r)
-	p.writeNotRead(r)
-	p.ownTables(r)
-	p.writeLeftOut(r)
-	p.line()
-	p.wrap(0, p.counts(r, findings))
+	writeRest(p, len(findings), "findings")
+	writeModuleConflict(p, r)
+	writeWhereToRun(p, r)
+	writeLooked(p, r)
+	writeUnknowns(p, r)
+	writeFailures(p, r)
+	writeDisagreements(p, r)
+	writeLog(p, r)
+	writeWaived(p, r)
+	writeExpired(p, r)
+	writeConfiguration(p, r.Configuration)
+	writeHint(p, r)
+	writePassed(p, r)
+	writeNotRead(p, r)
+	writeOwnTables(p, r)
+	writeLeftOut(p, r)
+	p.WriteLine()
+	p.WriteWrapped(0, countListed(p, r, findings))
 	_, err := w.Write(p.Bytes())
 	return err
 }
 
-// inTree says where to run the commands for a tree at rest, because here they would change another machine.
-func (p *page) inTree(r Report) {
+// writeWhereToRun says where to run the commands for a tree at rest, because here they would change another machine.
+func writeWhereToRun(p *layout.Page, r Report) {
 	if r.Facts.System.Rest && slices.ContainsFunc(r.Findings, func(f verdict.Finding) bool {
 		return f.Severity != verdict.Note && (len(f.Pins) > 0 || slices.ContainsFunc(f.Steps, func(s pin.Step) bool { return s.Run != "" }))
 	}) {
@@ -55,33 +56,33 @@ func (p *page) inTree(r Report) {
 		if r.Facts.Image != nil {
 			where = "The commands are for the step that builds the image, but those that install a driver: that is the host's."
 		}
-		p.line()
-		p.wrap(0, where)
+		p.WriteLine()
+		p.WriteWrapped(0, where)
 	}
 }
 
-// ownTables says whether a site's own rows took part in the judgement.
-func (p *page) ownTables(r Report) {
+// writeOwnTables says whether a site's own rows took part in the judgement.
+func writeOwnTables(p *layout.Page, r Report) {
 	if own := OwnTables(r.Tool.Tables); len(own) > 0 {
-		p.line()
-		p.wrap(0, "Judged with rows of --matrix in "+strings.Join(own, ", ")+"; the others are of "+r.Tool.Matrix+".")
+		p.WriteLine()
+		p.WriteWrapped(0, "Judged with rows of --matrix in "+strings.Join(own, ", ")+"; the others are of "+r.Tool.Matrix+".")
 	}
 }
 
-// headline writes the verdict in one sentence.
-func (p *page) headline(r Report, findings []statement) {
-	p.wrap(2, outcomeText(r, findings), outcomeWord(r))
+// writeHeadline writes the verdict in one sentence.
+func writeHeadline(p *layout.Page, r Report, findings []statement) {
+	p.WriteWrapped(2, outcomeText(r, findings), outcomeWord(r))
 }
 
 // outcomeWord returns the verdict's first word. outcomeText returns the text after it.
-func outcomeWord(r Report) paintedText {
+func outcomeWord(r Report) layout.Painted {
 	switch r.Outcome {
 	case verdict.Incompatible:
-		return paintedText{red, "incompatible"}
+		return layout.Paint(layout.Red, "incompatible")
 	case verdict.Inconclusive:
-		return paintedText{yellow, "inconclusive"}
+		return layout.Paint(layout.Yellow, "inconclusive")
 	}
-	return paintedText{green, "compatible"}
+	return layout.Paint(layout.Green, "compatible")
 }
 
 func outcomeText(r Report, findings []statement) string {
@@ -100,9 +101,9 @@ func incompatible(r Report, findings []statement) string {
 	if len(errors) == 0 {
 		return ""
 	}
-	text := on(errors[0].targets) + ": " + sentence(errors[0].Finding)
+	text := layout.NameTargets(errors[0].targets) + ": " + sentence(errors[0].Finding)
 	if n := len(errors) - 1; n > 0 {
-		text += " (and " + r.least() + plural(n, "more error") + ")"
+		text += " (and " + r.least() + layout.CountNoun(n, "more error") + ")"
 	}
 	return text
 }
@@ -115,7 +116,7 @@ func compatible(r Report, findings []statement) string {
 		text = "what is wrong is waived: " + r.Suppressed[0].Rule
 	}
 	if n := len(warnings); n > 0 {
-		text += " (" + plural(n, "warning") + namesOfRules(warnings) + ")"
+		text += " (" + layout.CountNoun(n, "warning") + namesOfRules(warnings) + ")"
 	}
 	return text
 }
@@ -124,12 +125,12 @@ func compatible(r Report, findings []statement) string {
 func namesOfRules(findings []statement) string {
 	var rules []string
 	for _, f := range findings {
-		rules = add(rules, f.Rule)
+		rules = layout.AppendUnique(rules, f.Rule)
 	}
 	if len(rules) > 2 {
 		return ""
 	}
-	return ": " + few(rules, 2)
+	return ": " + layout.ListFirst(rules, 2)
 }
 
 // driverDoubted reports whether a finding leaves open if the driver knows the GPU.
@@ -143,11 +144,11 @@ func worksText(r Report) string {
 	var works, machines []string
 	for _, a := range r.Answers {
 		if a.Counts && a.Answer != verdict.Broken && a.Answer != verdict.Unknown && a.Answer != verdict.WorksCPUOnly {
-			works = add(works, a.About.Words())
+			works = layout.AppendUnique(works, a.About.Words())
 		}
 	}
 	for _, j := range r.Judged {
-		machines = add(machines, j.Target)
+		machines = layout.AppendUnique(machines, j.Target)
 	}
 	text := "the driver supports the GPU"
 	if r.driverDoubted() {
@@ -156,7 +157,7 @@ func worksText(r Report) string {
 	if slices.ContainsFunc(r.Judged, func(j verdict.Judged) bool { return len(j.GPUs) > 1 }) {
 		text += "s"
 	}
-	text += on(machines)
+	text += layout.NameTargets(machines)
 	switch {
 	case len(r.Answers) == 0 && slices.ContainsFunc(r.Facts.Probes,
 		func(s facts.Status) bool { return s.Name == "python" && s.Status == "skipped" }):
@@ -166,25 +167,25 @@ func worksText(r Report) string {
 	case len(works) == 0:
 		return text
 	case len(works) == 1:
-		return works[0] + " works" + on(machines)
+		return works[0] + " works" + layout.NameTargets(machines)
 	}
-	return few(works, 3) + " work" + on(machines)
+	return layout.ListFirst(works, 3) + " work" + layout.NameTargets(machines)
 }
 
-// exclusive says that no single driver installation works for all targets: some GPUs need the open kernel module,
-// others the proprietary one.
-func (p *page) exclusive(r Report) {
+// writeModuleConflict says that no single driver installation works for all targets: some GPUs need the open kernel
+// module, others the proprietary one.
+func writeModuleConflict(p *layout.Page, r Report) {
 	needs := map[string][]string{}
 	for _, j := range r.Judged {
-		needs[j.Module] = add(needs[j.Module], j.Target)
+		needs[j.Module] = layout.AppendUnique(needs[j.Module], j.Target)
 	}
 	open, proprietary := needs["open"], needs["proprietary"]
 	if len(open) == 0 || len(proprietary) == 0 {
 		return
 	}
-	p.line()
-	p.wrap(4, fmt.Sprintf("%s the open kernel module, %s the proprietary one; make an AMI for each", needing(open), needing(proprietary)),
-		paintedText{yellow, "! no one driver serves all targets"}, ": ")
+	p.WriteLine()
+	p.WriteWrapped(4, fmt.Sprintf("%s the open kernel module, %s the proprietary one; make an AMI for each", needing(open), needing(proprietary)),
+		layout.Paint(layout.Yellow, "! no one driver serves all targets"), ": ")
 }
 
 // needing returns targets with their verb.
@@ -192,102 +193,102 @@ func needing(targets []string) string {
 	if len(targets) == 1 {
 		return targets[0] + " needs"
 	}
-	return few(targets, 3) + " need"
+	return layout.ListFirst(targets, 3) + " need"
 }
 
-// disagreements says where the tables are wrong about a build.
-func (p *page) disagreements(r Report) {
-	if !p.style.Verbose {
+// writeDisagreements says where the tables are wrong about a build.
+func writeDisagreements(p *layout.Page, r Report) {
+	if !p.Style.Verbose {
 		return
 	}
 	for _, d := range topOf(r.Disagreements) {
-		p.line()
-		p.wrap(4, d.Subject, paintedText{yellow, "! a table disagrees"}, ": ")
-		p.field("read", d.Fact+" "+d.Read+readAt(verdict.Evidence{From: d.From}))
-		p.field("table", cmp.Or(d.Table, "none")+"; the table is wrong, please report it")
+		p.WriteLine()
+		p.WriteWrapped(4, d.Subject, layout.Paint(layout.Yellow, "! a table disagrees"), ": ")
+		p.WriteField("read", d.Fact+" "+d.Read+readAt(verdict.Evidence{From: d.From}))
+		p.WriteField("table", cmp.Or(d.Table, "none")+"; the table is wrong, please report it")
 		for _, source := range d.Source {
-			p.command("from", source)
+			p.WriteCommand("from", source)
 		}
 	}
 }
 
 // writeWaived lists the findings that a waiver hides.
-func (p *page) writeWaived(r Report) {
+func writeWaived(p *layout.Page, r Report) {
 	for _, s := range topOf(r.Suppressed) {
 		why := s.Reason
 		if s.Until != "" {
 			why += ", until " + s.Until
 		}
-		p.line()
-		p.wrap(4, s.Subject+on(add(nil, s.Target)), paintedText{cyan, "~ waived " + s.Rule}, ": ")
-		p.field("by", why)
+		p.WriteLine()
+		p.WriteWrapped(4, s.Subject+layout.NameTargets(layout.AppendUnique(nil, s.Target)), layout.Paint(layout.Cyan, "~ waived "+s.Rule), ": ")
+		p.WriteField("by", why)
 	}
-	p.writeRest(len(r.Suppressed), "waived findings")
+	writeRest(p, len(r.Suppressed), "waived findings")
 }
 
 // writeExpired lists expired waivers whose findings still exist.
-func (p *page) writeExpired(r Report) {
+func writeExpired(p *layout.Page, r Report) {
 	for _, w := range r.Waivers {
 		if n := lapsedFindings(r, w); n > 0 {
-			p.line()
-			p.wrap(4, plural(n, "finding")+" waived until "+w.Until+", which has passed",
-				paintedText{yellow, "~ expired " + w.Rule}, ": ")
-			p.field("by", w.Reason)
+			p.WriteLine()
+			p.WriteWrapped(4, layout.CountNoun(n, "finding")+" waived until "+w.Until+", which has passed",
+				layout.Paint(layout.Yellow, "~ expired "+w.Rule), ": ")
+			p.WriteField("by", w.Reason)
 		}
 	}
 }
 
 // writeConfiguration names the configuration that changed the result, and those that were ignored.
-func (p *page) writeConfiguration(e *config.Effect) {
+func writeConfiguration(p *layout.Page, e *config.Effect) {
 	for _, note := range e.Notes() {
-		p.line()
+		p.WriteLine()
 		if why, ignored := strings.CutPrefix(note, "ignored "); ignored {
-			p.wrap(2, why, paintedText{yellow, "! ignored the configuration"}, " ")
+			p.WriteWrapped(2, why, layout.Paint(layout.Yellow, "! ignored the configuration"), " ")
 			continue
 		}
-		p.wrap(2, note, paintedText{cyan, "~ configuration"}, ": ")
+		p.WriteWrapped(2, note, layout.Paint(layout.Cyan, "~ configuration"), ": ")
 	}
 }
 
 // writeNotRead names the fields of a pasted text that were not understood.
-func (p *page) writeNotRead(r Report) {
+func writeNotRead(p *layout.Page, r Report) {
 	for _, s := range r.Facts.Probes {
-		if fields, ok := strings.CutPrefix(s.Error, facts.NotRead); ok && p.style.All {
-			p.line()
-			p.wrap(4, fields, paintedText{cyan, "· not read"}, " in "+s.Name+": ")
+		if fields, ok := strings.CutPrefix(s.Error, facts.NotRead); ok && p.Style.All {
+			p.WriteLine()
+			p.WriteWrapped(4, fields, layout.Paint(layout.Cyan, "· not read"), " in "+s.Name+": ")
 		}
 	}
 }
 
 // writePassed lists the rules that passed, each subject once.
-func (p *page) writePassed(r Report) {
-	if !p.style.All {
+func writePassed(p *layout.Page, r Report) {
+	if !p.Style.All {
 		return
 	}
 	var subjects []string
 	rules := map[string][]string{}
 	for _, passed := range r.Passed {
-		subject := passed.Subject + on(add(nil, passed.Target))
+		subject := passed.Subject + layout.NameTargets(layout.AppendUnique(nil, passed.Target))
 		if len(rules[subject]) == 0 {
 			subjects = append(subjects, subject)
 		}
-		rules[subject] = add(rules[subject], passed.Rule)
+		rules[subject] = layout.AppendUnique(rules[subject], passed.Rule)
 	}
 	for _, subject := range topOf(subjects) {
-		p.line()
-		p.wrap(4, subject, paintedText{green, "= passed"}, ": ")
-		p.wrap(4, "ruled out: "+strings.Join(rules[subject], ", "), "    ")
+		p.WriteLine()
+		p.WriteWrapped(4, subject, layout.Paint(layout.Green, "= passed"), ": ")
+		p.WriteWrapped(4, "ruled out: "+strings.Join(rules[subject], ", "), "    ")
 	}
-	p.writeRest(len(subjects), "that passed")
+	writeRest(p, len(subjects), "that passed")
 }
 
-// counts returns the last line. It counts what the page shows: equal findings of several targets are one.
-func (p *page) counts(r Report, findings []statement) string {
+// countListed returns the last line. It counts what the page shows: equal findings of several targets are one.
+func countListed(p *layout.Page, r Report, findings []statement) string {
 	count := func(s verdict.Severity) int { return len(ofSeverity(findings, s)) }
-	list := []string{plural(count(verdict.Error), "error"), plural(count(verdict.Warning), "warning")}
+	list := []string{layout.CountNoun(count(verdict.Error), "error"), layout.CountNoun(count(verdict.Warning), "warning")}
 	notes := count(verdict.Note)
 	if notes > 0 {
-		list = append(list, plural(notes, "note"))
+		list = append(list, layout.CountNoun(notes, "note"))
 	}
 	list = append(list, fmt.Sprintf("%d unknown", len(gaps(r.Unknown))), fmt.Sprintf("%d passed", len(r.Passed)))
 	if n := len(r.Suppressed); n > 0 {
@@ -295,7 +296,7 @@ func (p *page) counts(r Report, findings []statement) string {
 	}
 	text := r.least() + strings.Join(list, ", ")
 	var more []string
-	if hidden := len(r.Passed) + len(r.Unknown) + notes; hidden > 0 && !p.style.All {
+	if hidden := len(r.Passed) + len(r.Unknown) + notes; hidden > 0 && !p.Style.All {
 		more = append(more, "--all shows all")
 	}
 	if slices.ContainsFunc(findings, hasCommand) {

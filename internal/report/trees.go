@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/report/layout"
 	"cudacompat/internal/version"
 	"cudacompat/matrix/requires"
 )
@@ -29,7 +30,7 @@ func (t *Trees) Leave(left map[string]int) {
 // TreesFormats lists every format of a comparison of directories.
 var TreesFormats = []Format[Trees]{
 	{"text", treesText},
-	{"json", func(w io.Writer, t Trees, _ Style) error { return writeJSON(w, t) }},
+	{"json", func(w io.Writer, t Trees, _ layout.Style) error { return writeJSON(w, t) }},
 	{"markdown", treesMarkdown},
 	{"github", treesGitHub},
 }
@@ -71,27 +72,27 @@ func treesWords(t Trees) (text, colour string) {
 	}
 	switch {
 	case broken > 0 && t.PromiseFrom != "":
-		return "this change breaks what " + t.PromiseFrom + " promises, in " + plural(broken, "file"), red
+		return "this change breaks what " + t.PromiseFrom + " promises, in " + layout.CountNoun(broken, "file"), layout.Red
 	case broken > 0 && broken == added:
-		return "this change adds builds that a named host cannot run, in " + plural(broken, "file"), red
+		return "this change adds builds that a named host cannot run, in " + layout.CountNoun(broken, "file"), layout.Red
 	case broken > 0:
-		return "this change loses a named host, in " + plural(broken, "file"), red
+		return "this change loses a named host, in " + layout.CountNoun(broken, "file"), layout.Red
 	case len(does) > 0 && unknown:
-		return "this change " + joinWords(does) + "; a part of it is not known", yellow
+		return "this change " + joinWords(does) + "; a part of it is not known", layout.Yellow
 	case len(does) > 0:
-		return "this change " + joinWords(does), yellow
+		return "this change " + joinWords(does), layout.Yellow
 	case unknown && len(t.Unread) > 0:
-		return "it is not known what this change requires: " + plural(len(t.Unread), "file") + " not compared", yellow
+		return "it is not known what this change requires: " + layout.CountNoun(len(t.Unread), "file") + " not compared", layout.Yellow
 	case unknown:
-		return "it is not known what this change requires", yellow
+		return "it is not known what this change requires", layout.Yellow
 	case lowered && noted:
-		return "this change lowers the minimum driver on x86_64 hosts", green
+		return "this change lowers the minimum driver on x86_64 hosts", layout.Green
 	case lowered:
-		return "this change lowers the minimum driver", green
+		return "this change lowers the minimum driver", layout.Green
 	case changed:
-		return "this change needs no newer driver and drops no GPU", green
+		return "this change needs no newer driver and drops no GPU", layout.Green
 	case len(t.Files) > 0 || len(t.Decided) > 0:
-		return noChange, green
+		return noChange, layout.Green
 	}
 	return "nothing checked: cudacompat reads none of the changed files (it reads requirements, locks, pyproject.toml, environment.yml, Dockerfiles and compose files)", ""
 }
@@ -261,7 +262,7 @@ func (s speech) packages(f requires.FileChange, packages []requires.PackageChang
 		}
 		words = append(words, s.describePackage(p))
 	}
-	text := few(words, 4)
+	text := layout.ListFirst(words, 4)
 	switch {
 	case f.State != "changed":
 		if text == "" {
@@ -283,7 +284,7 @@ func (s speech) packages(f requires.FileChange, packages []requires.PackageChang
 			}
 		}
 		if len(now) > 0 {
-			text = "a plain " + s.code("uv sync") + " on Linux x86_64 now installs " + few(now, 4)
+			text = "a plain " + s.code("uv sync") + " on Linux x86_64 now installs " + layout.ListFirst(now, 4)
 			if proven {
 				text += " (" + s.code("default-groups") + " now has " + s.codes(f.DefaultGroups) + ")"
 			}
@@ -364,7 +365,8 @@ func (s speech) describePackage(p requires.PackageChange) string {
 	return name + old + " → " + s.release(p.New, p.NewRange)
 }
 
-// losses says which GPUs and drivers are lost. Without a newer oldest driver, it names the GPUs for which fewer will do.
+// losses says which GPUs and drivers are lost. Without a newer oldest driver, it names the GPUs for which fewer will
+// do.
 func (s speech) losses(list []requires.Change, sameDriver, reasoned bool) (clauses []string) {
 	for _, kind := range []struct{ kinds, words string }{{"lost", "lost"}, {"raised moved", "fewer drivers work"}, {"unknown", "not known"}} {
 		var names, capabilities, cpu []string
@@ -469,17 +471,17 @@ func (s speech) armNote(f requires.FileChange) string {
 		" is a CUDA build there, its " + s.text(f.Arm.New) + " is CPU-only"
 }
 
-// describePart says what the change of an extra or a group does for those who install it. alone tells that nothing else in the
-// file changes.
+// describePart says what the change of an extra or a group does for those who install it. alone tells that nothing else
+// in the file changes.
 func (s speech) describePart(p requires.PartChange, alone bool) (w fileWords) {
 	var words []string
 	for _, o := range p.Packages {
 		words = append(words, s.describePackage(o))
 	}
-	w.change = "with " + s.code(p.Part) + ": " + few(words, 4)
+	w.change = "with " + s.code(p.Part) + ": " + layout.ListFirst(words, 4)
 	switch {
 	case p.State == "added":
-		w.change = "new " + s.code(p.Part) + " with " + strings.ReplaceAll(few(words, 4), " added", "")
+		w.change = "new " + s.code(p.Part) + " with " + strings.ReplaceAll(layout.ListFirst(words, 4), " added", "")
 		if p.NewDriver != "" {
 			clause := "needs driver " + driverFrom(p.NewDriver) + " or newer"
 			if alone {
@@ -489,7 +491,7 @@ func (s speech) describePart(p requires.PartChange, alone bool) (w fileWords) {
 		}
 		return w
 	case p.State == "removed":
-		w.change = s.code(p.Part) + " removed: " + few(words, 4)
+		w.change = s.code(p.Part) + " removed: " + layout.ListFirst(words, 4)
 		return w
 	case p.NewDriver != p.OldDriver && p.NewDriver != "" && p.OldDriver != "":
 		w.clauses = append(w.clauses, "driver "+driverFrom(p.OldDriver)+" → "+driverFrom(p.NewDriver))
@@ -501,8 +503,8 @@ func (s speech) describePart(p requires.PartChange, alone bool) (w fileWords) {
 	return w
 }
 
-// lines returns what the change of a file does, one line for the file and one for each of its extras and groups. A file in
-// which no build changes has none.
+// lines returns what the change of a file does, one line for the file and one for each of its extras and groups. A file
+// in which no build changes has none.
 func (s speech) lines(f requires.FileChange) (list []string) {
 	w := s.describeFile(f)
 	said := len(w.clauses)+len(w.notes) > 0
@@ -587,7 +589,7 @@ func productWords(names []string) string {
 	}
 	first = first[:min(len(first), 3)]
 	if n := len(names) - len(first); n > 0 {
-		return strings.Join(first, ", ") + " and " + plural(n, "more GPU product")
+		return strings.Join(first, ", ") + " and " + layout.CountNoun(n, "more GPU product")
 	}
 	return joinWords(first)
 }
@@ -615,39 +617,39 @@ func promiseBroken(f requires.FileChange) []string {
 	for i, cause := range causes {
 		causes[i] = strings.Join(targets[cause][:min(len(targets[cause]), 5)], "; ") + " promised: " + cause
 		if n := len(targets[cause]) - 5; n > 0 {
-			causes[i] = plural(n, "more") + " and " + causes[i]
+			causes[i] = layout.CountNoun(n, "more") + " and " + causes[i]
 		}
 	}
 	return causes
 }
 
 // treesText writes the text for people.
-func treesText(w io.Writer, t Trees, s Style) error {
-	p := &page{style: s}
+func treesText(w io.Writer, t Trees, s layout.Style) error {
+	p := &layout.Page{Style: s}
 	text, colour := treesWords(t)
-	p.wrap(2, text, paintedText{colour, "requires"}, ": ")
+	p.WriteWrapped(2, text, layout.Paint(colour, "requires"), ": ")
 	groups, same := plainSpeech.groups(t)
 	for _, g := range groups {
-		p.line()
-		p.wrap(4, namesOfGroup(g.files, t, clean)+": "+g.lines[0], "  ")
+		p.WriteLine()
+		p.WriteWrapped(4, namesOfGroup(g.files, t, layout.Clean)+": "+g.lines[0], "  ")
 		for _, line := range g.lines[1:] {
-			p.wrap(4, line, "    ")
+			p.WriteWrapped(4, line, "    ")
 		}
 		for _, line := range promiseBroken(g.files[0]) {
-			p.wrap(6, line, "    ", paintedText{red, "× "})
+			p.WriteWrapped(6, line, "    ", layout.Paint(layout.Red, "× "))
 		}
 	}
 	if len(same) > 0 && len(groups) > 0 {
-		p.line()
-		p.wrap(4, "no CUDA package changes in "+namesOfFiles(same, clean), "  ")
+		p.WriteLine()
+		p.WriteWrapped(4, "no CUDA package changes in "+namesOfFiles(same, layout.Clean), "  ")
 	}
 	for _, d := range t.Decided {
-		p.line()
-		p.wrap(4, decidedWords(d, clean), "  ")
+		p.WriteLine()
+		p.WriteWrapped(4, decidedWords(d, layout.Clean), "  ")
 	}
 	for _, u := range t.Unread {
-		p.line()
-		p.wrap(4, u.File+": "+u.Reason, paintedText{yellow, "? not compared"}, ": ")
+		p.WriteLine()
+		p.WriteWrapped(4, u.File+": "+u.Reason, layout.Paint(layout.Yellow, "? not compared"), ": ")
 	}
 	_, err := w.Write(p.Bytes())
 	return err
@@ -660,12 +662,13 @@ func namesOfFiles(files []requires.FileChange, quote func(string) string) string
 		names = append(names, fileNames(f, quote))
 	}
 	if n := len(files) - len(names); n > 0 {
-		names = append(names, plural(n, "more file"))
+		names = append(names, layout.CountNoun(n, "more file"))
 	}
 	return joinWords(names)
 }
 
-// namesOfGroup names the files of a group that differ. It names an unchanged one behind the changed one that it includes.
+// namesOfGroup names the files of a group that differ. It names an unchanged one behind the changed one that it
+// includes.
 func namesOfGroup(files []requires.FileChange, t Trees, quote func(string) string) string {
 	var direct, users []requires.FileChange
 	pip := false
@@ -734,7 +737,7 @@ func shortRelease(release string) string {
 // inlineCode formats text as Markdown code, with a longer fence than any run of backquotes in it, and without control
 // characters.
 func inlineCode(text string) string {
-	text, ticks := clean(text), "`"
+	text, ticks := layout.Clean(text), "`"
 	for strings.Contains(text, ticks) {
 		ticks += "`"
 	}
@@ -748,10 +751,10 @@ func inlineCode(text string) string {
 const maxGroups = 30
 
 // treesMarkdown writes the comment of a pull request. Whatever comes from a file is escaped, or stands in code.
-func treesMarkdown(w io.Writer, t Trees, _ Style) error {
+func treesMarkdown(w io.Writer, t Trees, _ layout.Style) error {
 	var b bytes.Buffer
 	text, colour := treesWords(t)
-	mark := map[string]string{red: "❌ ", yellow: "⚠️ ", green: "✅ "}[colour]
+	mark := map[string]string{layout.Red: "❌ ", layout.Yellow: "⚠️ ", layout.Green: "✅ "}[colour]
 	fmt.Fprintf(&b, "%s\n%s**cudacompat**: %s\n", TreesMark, mark, plainWords(text))
 	s := speech{inlineCode, plainWords}
 	groups, same := s.groups(t)
@@ -760,7 +763,7 @@ func treesMarkdown(w io.Writer, t Trees, _ Style) error {
 	}
 	for i, g := range groups {
 		if i == maxGroups {
-			fmt.Fprintf(&b, "- and %s\n", plural(len(groups)-i, "more entry"))
+			fmt.Fprintf(&b, "- and %s\n", layout.CountNoun(len(groups)-i, "more entry"))
 			break
 		}
 		lead := "- " + namesOfGroup(g.files, t, inlineCode) + ": "
@@ -782,11 +785,11 @@ func treesMarkdown(w io.Writer, t Trees, _ Style) error {
 		fmt.Fprintf(&b, "- %s was not compared: %s\n", inlineCode(u.File), inlineCode(u.Reason))
 	}
 	if n := len(t.Unread) - 10; n > 0 {
-		fmt.Fprintf(&b, "- and %s\n", plural(n, "more file"))
+		fmt.Fprintf(&b, "- and %s\n", layout.CountNoun(n, "more file"))
 	}
 	writeExplanations(&b, t)
 	writeDependabot(&b, t)
-	fmt.Fprintf(&b, "\n<sub>cudacompat %s, tables of %s</sub>\n", clean(cmp.Or(t.Tool.Version, "of an unknown version")), clean(t.Tool.Matrix))
+	fmt.Fprintf(&b, "\n<sub>cudacompat %s, tables of %s</sub>\n", layout.Clean(cmp.Or(t.Tool.Version, "of an unknown version")), layout.Clean(t.Tool.Matrix))
 	_, err := w.Write(b.Bytes())
 	return err
 }
@@ -822,7 +825,7 @@ func writeDependabot(b *bytes.Buffer, t Trees) {
 	}
 	fmt.Fprintf(b, "\n<details><summary>Keep Dependabot from proposing it</summary>\n\nIn `.github/dependabot.yml`, under the `updates` entry for these files:\n\n```yaml\nignore:\n")
 	for _, h := range holds {
-		fmt.Fprintf(b, "  - {dependency-name: %q, versions: [%q]}\n", clean(h.Package), ">="+shortRelease(clean(h.Before)))
+		fmt.Fprintf(b, "  - {dependency-name: %q, versions: [%q]}\n", layout.Clean(h.Package), ">="+shortRelease(layout.Clean(h.Before)))
 	}
 	fmt.Fprintf(b, "```\n\n</details>\n")
 }
@@ -834,7 +837,7 @@ var noAddress = strings.NewReplacer("://", ":\u2060//", "www.", "www\u2060.", "@
 func plainWords(text string) string {
 	var b strings.Builder
 	var before rune
-	text = noAddress.Replace(clean(text))
+	text = noAddress.Replace(layout.Clean(text))
 	for i, r := range text {
 		inWord := r == '_' && isWord(before) && i+1 < len(text) && isWord(rune(text[i+1]))
 		if !inWord && strings.ContainsRune("\\`*_{}[]<#!|&~$", r) || r == '>' && i == 0 {
@@ -850,10 +853,10 @@ func plainWords(text string) string {
 func isWord(r rune) bool { return r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) }
 
 // treesGitHub writes workflow commands: the sentence, then one for each file that costs something.
-func treesGitHub(w io.Writer, t Trees, _ Style) error {
+func treesGitHub(w io.Writer, t Trees, _ layout.Style) error {
 	var b bytes.Buffer
 	text, colour := treesWords(t)
-	kinds := map[string]string{red: "error ", yellow: "warning "}
+	kinds := map[string]string{layout.Red: "error ", layout.Yellow: "warning "}
 	annotate(&b, cmp.Or(kinds[colour], "notice "), "cudacompat requires", text)
 	for _, f := range t.Files {
 		if !f.Costs() {
@@ -863,10 +866,10 @@ func treesGitHub(w io.Writer, t Trees, _ Style) error {
 		if f.Broken() {
 			kind = "error"
 		}
-		place := " file=" + githubProperty.Replace(clean(f.File)) + ","
+		place := " file=" + githubProperty.Replace(layout.Clean(f.File)) + ","
 		for _, p := range f.Packages {
 			if line, ok := strings.CutPrefix(p.From, "line "); ok && p.New != "" {
-				place += "line=" + githubProperty.Replace(clean(line)) + ","
+				place += "line=" + githubProperty.Replace(layout.Clean(line)) + ","
 				break
 			}
 		}

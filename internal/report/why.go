@@ -5,26 +5,27 @@ import (
 	"io"
 	"strings"
 
+	"cudacompat/internal/report/layout"
 	"cudacompat/matrix"
 )
 
 // WhyFormats lists every format of an explained value.
 var WhyFormats = []Format[[]matrix.Why]{
 	{"text", whyText},
-	{"json", func(w io.Writer, list []matrix.Why, _ Style) error { return writeJSON(w, list) }},
+	{"json", func(w io.Writer, list []matrix.Why, _ layout.Style) error { return writeJSON(w, list) }},
 }
 
-func whyText(w io.Writer, list []matrix.Why, s Style) error {
+func whyText(w io.Writer, list []matrix.Why, s layout.Style) error {
 	var b strings.Builder
 	for i, why := range list {
 		if i > 0 {
 			fmt.Fprintln(&b)
 		}
-		value := clean(why.Value)
+		value := layout.Clean(why.Value)
 		if value == "" {
 			value = "not known"
 		}
-		fmt.Fprintln(&b, s.heading(fmt.Sprintf("%s %s: %s is %s", why.Table, clean(why.Key), why.Column, value)))
+		fmt.Fprintln(&b, s.PaintHeading(fmt.Sprintf("%s %s: %s is %s", why.Table, layout.Clean(why.Key), why.Column, value)))
 		details := []struct{ name, text string }{{"why", why.Because}, {"read", why.Verified}, {"date", why.Checked},
 			{"rules", strings.Join(why.Rules, ", ")}}
 		for _, source := range why.Source {
@@ -32,7 +33,7 @@ func whyText(w io.Writer, list []matrix.Why, s Style) error {
 		}
 		for _, d := range details {
 			if d.text != "" {
-				fmt.Fprintf(&b, "  %-5s  %s\n", d.name, strings.ReplaceAll(paragraph(clean(d.text), s.Width-9), "\n  ",
+				fmt.Fprintf(&b, "  %-5s  %s\n", d.name, strings.ReplaceAll(layout.FoldParagraph(layout.Clean(d.text), s.Width-9), "\n  ",
 					"\n         "))
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/logs"
+	"cudacompat/internal/report/layout"
 	"cudacompat/internal/tables"
 )
 
@@ -26,41 +27,41 @@ func Word(k Known) []byte {
 	if len(k.Statuses) == 0 && k.Xid == nil && k.Library == nil && k.Ended == "" && !k.OfDriver {
 		return nil
 	}
-	p := &page{}
-	p.line("# ", k.Word)
+	p := &layout.Page{}
+	p.WriteLine("# ", k.Word)
 	for _, same := range k.meanings() {
-		p.status(same, k.Steps[same[0].Cause])
+		writeStatus(p, same, k.Steps[same[0].Cause])
 	}
 	if k.Ended != "" {
-		p.section("Exit status " + k.Word)
-		p.wrap(0, fmt.Sprintf("A signal ended the process: %s. Its log says more: `cudacompat explain LOG`.", k.Ended))
+		writeSection(p, "Exit status "+k.Word)
+		p.WriteWrapped(0, fmt.Sprintf("A signal ended the process: %s. Its log says more: `cudacompat explain LOG`.", k.Ended))
 	}
 	if k.Xid != nil {
-		p.xid(k.Xid)
+		writeXid(p, k.Xid)
 	}
 	if k.Library != nil {
-		p.library(k.Library)
+		writeLibrary(p, k.Library)
 	}
 	if k.OfDriver {
-		p.driverLibrary(k.Word)
+		writeDriverLibrary(p, k.Word)
 	}
 	return p.Bytes()
 }
 
-// driverLibrary says where a library of the driver comes from.
-func (p *page) driverLibrary(name string) {
-	p.line()
-	p.wrap(0, "Part of the NVIDIA driver. The CUDA toolkit and the pip packages of CUDA do not contain it: it must have the release of the kernel module that is loaded.")
-	p.section("What to do")
-	p.wrap(0, "If a program does not find it:")
-	p.steps([]string{
+// writeDriverLibrary says where a library of the driver comes from.
+func writeDriverLibrary(p *layout.Page, name string) {
+	p.WriteLine()
+	p.WriteWrapped(0, "Part of the NVIDIA driver. The CUDA toolkit and the pip packages of CUDA do not contain it: it must have the release of the kernel module that is loaded.")
+	writeSection(p, "What to do")
+	p.WriteWrapped(0, "If a program does not find it:")
+	writeNumbered(p, []string{
 		"on a host, run `nvidia-smi`: if it fails, install the driver, or repair it",
 		"in a container, start it with the GPU (`docker run --gpus all`); the NVIDIA Container Toolkit mounts " + name +
 			" from the host, with NVIDIA_DRIVER_CAPABILITIES=compute,utility",
 		"run `cudacompat doctor`: it shows which copy a program loads, and whether its release is the module's",
 	})
-	p.line()
-	p.line("More: `cudacompat explain driver-missing`, `cudacompat explain container-driver-libs`")
+	p.WriteLine()
+	p.WriteLine("More: `cudacompat explain driver-missing`, `cudacompat explain container-driver-libs`")
 }
 
 // meanings groups equal statuses: the driver API and the runtime share most codes.
@@ -79,8 +80,8 @@ func (k Known) meanings() [][]tables.Status {
 	return groups
 }
 
-// status says what a value of one or more APIs means, and what to do.
-func (p *page) status(same []tables.Status, steps []string) {
+// writeStatus says what a value of one or more APIs means, and what to do.
+func writeStatus(p *layout.Page, same []tables.Status, steps []string) {
 	var names, quoted, sources []string
 	for _, s := range same {
 		names = append(names, fmt.Sprintf("%s (%s %d)", s.Name, apiName(s.API), s.Code))
@@ -89,28 +90,28 @@ func (p *page) status(same []tables.Status, steps []string) {
 		}
 		sources = append(sources, s.Source...)
 	}
-	p.section(names[0])
+	writeSection(p, names[0])
 	if len(names) > 1 {
-		p.wrap(0, "The same as "+strings.Join(names[1:], ", ")+".")
-		p.line()
+		p.WriteWrapped(0, "The same as "+strings.Join(names[1:], ", ")+".")
+		p.WriteLine()
 	}
 	first := same[0]
 	meaning := cmp.Or(first.Meaning, first.Text, "no more is published than its name")
-	p.wrap(0, capital(meaning)+". "+fault(logs.Blame(first.Blame)))
+	p.WriteWrapped(0, capital(meaning)+". "+fault(logs.Blame(first.Blame)))
 	if quoted = slices.Compact(quoted); len(quoted) > 0 {
-		p.line()
-		p.line("Error message: ", strings.Join(quoted, "; "))
+		p.WriteLine()
+		p.WriteLine("Error message: ", strings.Join(quoted, "; "))
 	}
 	if len(steps) > 0 {
-		p.line()
-		p.line("## What to do")
-		p.steps(steps)
+		p.WriteLine()
+		p.WriteLine("## What to do")
+		writeNumbered(p, steps)
 	}
 	if first.Cause != "" {
-		p.line()
-		p.line("More: `cudacompat explain ", first.Cause, "`")
+		p.WriteLine()
+		p.WriteLine("More: `cudacompat explain ", first.Cause, "`")
 	}
-	p.origin(sources)
+	writeOrigin(p, sources)
 }
 
 // apiNames lists APIs whose names are not in capitals or need a second word.
@@ -122,23 +123,23 @@ var apiNames = map[string]string{
 
 func apiName(api string) string { return cmp.Or(apiNames[api], strings.ToUpper(api)) }
 
-// xid says what the driver's numbered error means, and what NVIDIA's catalogue advises.
-func (p *page) xid(x *tables.Xid) {
-	p.section(fmt.Sprintf("Xid %d, in the kernel log", x.Xid))
-	p.wrap(0, strings.TrimRight(x.Meaning, ".")+". "+fault(logs.Blame(x.Blame)))
+// writeXid says what the driver's numbered error means, and what NVIDIA's catalogue advises.
+func writeXid(p *layout.Page, x *tables.Xid) {
+	writeSection(p, fmt.Sprintf("Xid %d, in the kernel log", x.Xid))
+	p.WriteWrapped(0, strings.TrimRight(x.Meaning, ".")+". "+fault(logs.Blame(x.Blame)))
 	if advice := xidAdvice[x.Action]; advice != "" {
-		p.line()
-		p.line("NVIDIA's advice: ", advice)
+		p.WriteLine()
+		p.WriteLine("NVIDIA's advice: ", advice)
 	}
 	switch x.Action {
 	case "restart-machine":
-		p.line()
-		p.wrap(0, "On EC2, stop and start the instance instead: a reboot keeps the same hardware. More: `cudacompat explain driver-unresponsive`")
+		p.WriteLine()
+		p.WriteWrapped(0, "On EC2, stop and start the instance instead: a reboot keeps the same hardware. More: `cudacompat explain driver-unresponsive`")
 	case "reset-gpu", "workflow-xid-48", "contact-support":
-		p.line()
-		p.line("What to do, step by step: `cudacompat explain gpu-health`")
+		p.WriteLine()
+		p.WriteLine("What to do, step by step: `cudacompat explain gpu-health`")
 	}
-	p.origin(x.Source)
+	writeOrigin(p, x.Source)
 }
 
 // xidAdvice maps the actions of NVIDIA's catalogue to advice. Some need none.
@@ -156,27 +157,27 @@ var xidAdvice = map[string]string{
 	"xid-154":              "do what the Xid 154 after it says.",
 }
 
-// library says what a file belongs to, and which wheels bring it.
-func (p *page) library(l *tables.Library) {
-	p.line()
-	p.wrap(0, fmt.Sprintf("Part of %s (builds for CUDA %s).", l.Library, strings.Join(l.CUDA, " and ")))
-	p.section("What to do")
-	p.wrap(0, "If a program does not find it, `cudacompat doctor` shows whether a copy is installed and which one is loaded. To install it, choose the wheel for the program's CUDA:")
-	p.line()
+// writeLibrary says what a file belongs to, and which wheels bring it.
+func writeLibrary(p *layout.Page, l *tables.Library) {
+	p.WriteLine()
+	p.WriteWrapped(0, fmt.Sprintf("Part of %s (builds for CUDA %s).", l.Library, strings.Join(l.CUDA, " and ")))
+	writeSection(p, "What to do")
+	p.WriteWrapped(0, "If a program does not find it, `cudacompat doctor` shows whether a copy is installed and which one is loaded. To install it, choose the wheel for the program's CUDA:")
+	p.WriteLine()
 	for i, pip := range l.Pip {
 		cuda := ""
 		if len(l.CUDA) == len(l.Pip) && len(l.Pip) > 1 {
 			cuda = "  # for programs built with CUDA " + l.CUDA[i]
 		}
-		p.line("    pip install ", pip, cuda)
+		p.WriteLine("    pip install ", pip, cuda)
 	}
-	p.origin(l.Source)
+	writeOrigin(p, l.Source)
 }
 
-func (p *page) section(title string) {
-	p.line()
-	p.wrap(3, title, "## ")
-	p.line()
+func writeSection(p *layout.Page, title string) {
+	p.WriteLine()
+	p.WriteWrapped(3, title, "## ")
+	p.WriteLine()
 }
 
 // capital capitalises a sentence, unless it begins with a library's name, such as cuBLAS.
@@ -203,14 +204,14 @@ func fault(b logs.Blame) string {
 	return sides[b]
 }
 
-// origin names the sources. It shortens a wheel to name and version; `cudacompat matrix` has the hash.
-func (p *page) origin(sources []string) {
+// writeOrigin names the sources. It shortens a wheel to name and version; `cudacompat matrix` has the hash.
+func writeOrigin(p *layout.Page, sources []string) {
 	var names []string
 	for _, source := range sources {
-		names = add(names, wheelName(source))
+		names = layout.AppendUnique(names, wheelName(source))
 	}
-	p.line()
-	p.wrap(0, strings.Join(names, "; "), "Source: ")
+	p.WriteLine()
+	p.WriteWrapped(0, strings.Join(names, "; "), "Source: ")
 }
 
 // wheelName shortens "wheel NAME-VERSION-TAGS.whl sha256:…" to "wheel NAME VERSION".

@@ -16,7 +16,7 @@ const (
 	margin     = 16
 )
 
-// colours are the SGR parameters that internal/report/page.go uses, on a dark ground.
+// colours are the SGR parameters that internal/report/layout/page.go uses, on a dark ground.
 var colours = map[string]string{
 	"31;1": `fill="#ff7b72" font-weight="bold"`,
 	"33;1": `fill="#e3b341" font-weight="bold"`,

@@ -1,4 +1,4 @@
-package report
+package layout
 
 import (
 	"strings"
@@ -12,11 +12,11 @@ const pageWidth = 80
 // listMark matches the start of a list entry: "- " or "1. ".
 var listMark = lazyregexp.New(`^(-|\d+\.) +`)
 
-// Page formats a page for a terminal: headings without marks, prose folded and indented by two columns, code blocks
-// unchanged. It supports only the Markdown of docs/rules, Word and Cause.
-func Page(markdown []byte, s Style) []byte {
+// RenderMarkdown formats a page for a terminal: headings without marks, prose folded and indented by two columns, code
+// blocks unchanged. It supports only the Markdown of docs/rules, Word and Cause.
+func RenderMarkdown(markdown []byte, s Style) []byte {
 	s.Width = min(s.Width, pageWidth)
-	l := layout{page: &page{style: s}}
+	l := markdownWriter{Page: &Page{Style: s}}
 	for line := range strings.Lines(string(markdown)) {
 		l.read(strings.TrimRight(line, "\r\n"))
 	}
@@ -24,27 +24,27 @@ func Page(markdown []byte, s Style) []byte {
 	return l.Bytes()
 }
 
-// layout is the state of formatting a page.
-type layout struct {
-	*page
+// markdownWriter holds the state of formatting a page.
+type markdownWriter struct {
+	*Page
 	prose []string // the lines of a paragraph, or of an entry of a list, so far
 	entry int      // columns by which the text of the list's entry is indented; 0 outside lists
 }
 
-func (l *layout) read(line string) {
+func (l *markdownWriter) read(line string) {
 	text := strings.TrimLeft(line, " ")
 	indent := len(line) - len(text)
 	mark := listMark.FindString(text)
 	switch {
 	case text == "":
 		l.flush()
-		l.line()
+		l.WriteLine()
 	case strings.HasPrefix(line, "#"):
 		l.flush()
 		l.entry = 0
-		l.line(paintedText{bold, strings.TrimLeft(line, "# ")})
+		l.WriteLine(Painted{Bold, strings.TrimLeft(line, "# ")})
 	case len(l.prose) == 0 && indent >= l.entry+4:
-		l.line(line)
+		l.WriteLine(line)
 	case mark != "":
 		l.flush()
 		l.entry = indent + len(mark)
@@ -58,7 +58,7 @@ func (l *layout) read(line string) {
 }
 
 // flush writes the paragraph or list entry read so far.
-func (l *layout) flush() {
+func (l *markdownWriter) flush() {
 	if len(l.prose) == 0 {
 		return
 	}
@@ -66,23 +66,23 @@ func (l *layout) flush() {
 	mark := listMark.FindString(first)
 	lead := "  " + l.prose[0][:len(l.prose[0])-len(first)] + mark
 	text := first[len(mark):] + " " + strings.Join(l.prose[1:], " ")
-	room := l.style.Width - len(lead)
-	for _, line := range fold(l.safe(text), room, room, l.style.Width > 0) {
-		l.line(append([]any{lead}, l.spans(line)...)...)
+	room := l.Style.Width - len(lead)
+	for _, line := range FoldIf(l.MakeShowable(text), room, room, l.Style.Width > 0) {
+		l.WriteLine(append([]any{lead}, l.spans(line)...)...)
 		lead = strings.Repeat(" ", len(lead))
 	}
 	l.prose = nil
 }
 
 // spans returns the parts of a line. On a screen with colours, text in backquotes is coloured instead.
-func (l *layout) spans(line string) []any {
-	if !l.style.Colour {
+func (l *markdownWriter) spans(line string) []any {
+	if !l.Style.Colour {
 		return []any{line}
 	}
 	var parts []any
 	for i, part := range strings.Split(line, "`") {
 		if i%2 == 1 {
-			parts = append(parts, paintedText{cyan, part})
+			parts = append(parts, Painted{Cyan, part})
 		} else {
 			parts = append(parts, part)
 		}

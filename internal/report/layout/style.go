@@ -1,4 +1,4 @@
-package report
+package layout
 
 // Style is how the reader wants a page. The formats for programs ignore it.
 type Style struct {
@@ -14,13 +14,13 @@ type Style struct {
 	Again string
 	// Root is the directory of the tree that was read, as --root names it, or "" for this machine.
 	Root string
-	site string // where the rules' pages are: of the report's Tool
+	Site string // where the rules' pages are: of the report's Tool
 }
 
-// heading formats a line's first words for a screen with colours.
-func (s Style) heading(text string) string {
+// PaintHeading formats a line's first words in bold, on a screen with colours.
+func (s Style) PaintHeading(text string) string {
 	if !s.Colour || text == "" {
 		return text
 	}
-	return "\x1b[" + bold + "m" + text + "\x1b[0m"
+	return "\x1b[" + Bold + "m" + text + "\x1b[0m"
 }

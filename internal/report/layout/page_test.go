@@ -1,4 +1,4 @@
-package report
+package layout
 
 import (
 	"github.com/google/go-cmp/cmp" // TestFoldCommand checks that a command wider than the page is broken only between words.
@@ -28,7 +28,7 @@ func TestFoldCommand(t *testing.T) {
 			`https://example.org/very/long/address \`,
 			`            xyz uvw`}},
 	} {
-		got := foldCommand(c.text, 10, c.width)
+		got := FoldCommandAfter(c.text, 10, c.width)
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%q at %d columns:\n%s\nwant\n%s", c.text, c.width, strings.Join(got, "\n"), strings.Join(c.want, "\n"))
 		}
@@ -39,8 +39,8 @@ func TestFoldCommand(t *testing.T) {
 func TestFoldedCommandIsTheSame(t *testing.T) {
 	const text = `sudo apt-get update && sudo apt-get install -y 'a  b' "c d" && export X=/a/b${X:+:$X}`
 	for width := 20; width < 100; width++ {
-		joined := strings.ReplaceAll(strings.Join(foldCommand(text, 10, width), "\n"), "\\\n", " ")
-		if got := strings.Join(shellWords(joined, 0), " "); got != text {
+		joined := strings.ReplaceAll(strings.Join(FoldCommandAfter(text, 10, width), "\n"), "\\\n", " ")
+		if got := strings.Join(SplitShellWords(joined, 0), " "); got != text {
 			t.Fatalf("at %d columns a shell reads %q, want %q", width, got, text)
 		}
 	}
@@ -53,7 +53,7 @@ func TestCellsAreCutBetweenWords(t *testing.T) {
 		"a-name-longer-than-20-runes": "a-name-longer-than-…",
 		"twenty characters ok":        "twenty characters ok",
 	} {
-		if got := short(text, 20); got != want {
+		if got := Shorten(text, 20); got != want {
 			t.Errorf("short(%q) = %q, want %q", text, got, want)
 		}
 	}
@@ -86,7 +86,7 @@ func TestFold(t *testing.T) {
 		{"empty", "", 10, 10, []string{""}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, fold(test.text, test.first, test.rest, true)); diff != "" {
+			if diff := cmp.Diff(test.want, FoldIf(test.text, test.first, test.rest, true)); diff != "" {
 				t.Errorf("fold (-want +got):\n%s", diff)
 			}
 		})
@@ -104,7 +104,7 @@ func TestCut(t *testing.T) {
 		{"never-inside-a-character", "ääääää", 8, "ää..."},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := cut(test.text, test.limit); got != test.want {
+			if got := CutBytes(test.text, test.limit); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})

@@ -1,4 +1,4 @@
-package report
+package layout
 
 import (
 	"fmt"
@@ -6,24 +6,24 @@ import (
 	"strings"
 )
 
-// add appends a name to a list that does not contain it.
-func add(list []string, name string) []string {
+// AppendUnique appends a name to a list that does not contain it.
+func AppendUnique(list []string, name string) []string {
 	if name == "" || slices.Contains(list, name) {
 		return list
 	}
 	return append(list, name)
 }
 
-// on names the targets, " on g5.xlarge, p5.48xlarge", or returns "" for this machine.
-func on(targets []string) string {
+// NameTargets names the targets of a sentence, " on g5.xlarge, p5.48xlarge", or returns "" for this machine.
+func NameTargets(targets []string) string {
 	if len(targets) == 0 {
 		return ""
 	}
-	return " on " + few(targets, 3)
+	return " on " + ListFirst(targets, 3)
 }
 
-// few names the first of many and counts the others: "a and b", "a, b and 3 more".
-func few(list []string, limit int) string {
+// ListFirst names the first of many and counts the others: "a and b", "a, b and 3 more".
+func ListFirst(list []string, limit int) string {
 	if len(list) < 2 {
 		return strings.Join(list, "")
 	}
@@ -37,22 +37,23 @@ func few(list []string, limit int) string {
 // articles are the first words of sentences that may become lower case inside another sentence.
 var articles = []string{"The", "A", "An", "This", "It", "No", "Programs", "Another", "Two", "There"}
 
-// lowerFirst turns a sentence into a clause. A name keeps its capital.
-func lowerFirst(sentence string) string {
+// LowerFirst turns a sentence into a clause. A name keeps its capital.
+func LowerFirst(sentence string) string {
 	if word, _, _ := strings.Cut(sentence, " "); slices.Contains(articles, word) {
 		return strings.ToLower(sentence[:1]) + sentence[1:]
 	}
 	return sentence
 }
 
-// plural formats a number with its noun.
-func plural(n int, noun string) string {
+// CountNoun formats a number with its noun: "1 error", "2 errors".
+func CountNoun(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-func join(separator string, parts ...string) string {
+// JoinNonEmpty joins the parts that are not empty.
+func JoinNonEmpty(separator string, parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), separator)
 }

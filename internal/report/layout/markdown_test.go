@@ -1,4 +1,4 @@
-package report
+package layout
 
 import (
 	"testing"
@@ -33,14 +33,14 @@ What to do
 
   - https://example.org/an/address/that/is/longer/than/a/line
 `
-	if diff := cmp.Diff(want, string(Page([]byte(markdownPage), Style{Width: 34}))); diff != "" {
+	if diff := cmp.Diff(want, string(RenderMarkdown([]byte(markdownPage), Style{Width: 34}))); diff != "" {
 		t.Errorf("laid out at 34 columns (-want +got):\n%s", diff)
 	}
 }
 
 // TestPageInColour checks that text in backquotes is coloured and headings are bold.
 func TestPageInColour(t *testing.T) {
-	got := string(Page([]byte("## Look\n\nSee `x`.\n"), Style{Width: 80, Colour: true}))
+	got := string(RenderMarkdown([]byte("## Look\n\nSee `x`.\n"), Style{Width: 80, Colour: true}))
 	if want := "\x1b[1mLook\x1b[0m\n\n  See \x1b[36mx\x1b[0m.\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
