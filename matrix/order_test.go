@@ -142,7 +142,8 @@ func TestWhatSilencesRules(t *testing.T) {
 		{"driver-too-old", "driver-missing", false},
 	} {
 		rule, _ := rules.Named(c.rule)
-		if got := rule.SilentAfter(c.cause); got != c.want {
+		cause, _ := rules.Named(c.cause)
+		if got := rule.SilentAfter(cause); got != c.want {
 			t.Errorf("%s is silent after %s: %t", c.rule, c.cause, got)
 		}
 	}

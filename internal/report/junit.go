@@ -190,7 +190,8 @@ const doesNotArise = "does not apply here"
 func idle(rule matrix.Rule, r Report) string {
 	var causes []string
 	silences := func(f verdict.Finding) {
-		if f.Severity == verdict.Error && rule.SilentAfter(f.Rule) && !slices.Contains(causes, f.Rule) {
+		other, known := matrix.RuleNamed(f.Rule)
+		if f.Severity == verdict.Error && known && rule.SilentAfter(other) && !slices.Contains(causes, f.Rule) {
 			causes = append(causes, f.Rule)
 		}
 	}

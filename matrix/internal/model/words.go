@@ -6,6 +6,7 @@ import (
 
 	"cudacompat/matrix/pin"
 	"cudacompat/matrix/verdict"
+	"cudacompat/probe/facts"
 )
 
 // NowhereWords say that the loader finds libraries nowhere.
@@ -27,6 +28,17 @@ func (b *Build) LostWords(libraries []string) string {
 		words += fmt.Sprintf(", and %d more %s missing", more, verdict.Plural(more, "library is", "libraries are"))
 	}
 	return words
+}
+
+// MissingSymbolWords names the missing thing: a symbol with its version, or a whole version.
+func MissingSymbolWords(u facts.Unresolved) string {
+	switch {
+	case u.Symbol == "":
+		return "the version " + u.Version
+	case u.Version == "" || u.Version == u.Library:
+		return u.Symbol
+	}
+	return u.Symbol + " of version " + u.Version
 }
 
 // Removal returns the step that makes the loader find another file: LD_PRELOAD lists files, LD_LIBRARY_PATH

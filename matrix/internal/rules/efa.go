@@ -118,7 +118,7 @@ func unloadable(u facts.Unresolved) string {
 	if u.Path == "" {
 		return u.Library + ", which " + u.By + " needs, is missing from the loader's path"
 	}
-	return u.Path + " lacks " + missingSymbolWords(u) + ", which " + u.By + " needs"
+	return u.Path + " lacks " + model.MissingSymbolWords(u) + ", which " + u.By + " needs"
 }
 
 // evidenceEFA returns the evidence that an EFA adapter is attached.

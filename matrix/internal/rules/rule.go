@@ -35,9 +35,8 @@ type Rule struct {
 
 // SilentAfter reports whether another rule's error silences this one, because it explains the cause better or breaks a
 // link that this rule depends on.
-func (r Rule) SilentAfter(id string) bool {
-	other, ok := Named(id)
-	return id == r.SaidBy || ok && slices.Contains(r.Rests, other.Link)
+func (r Rule) SilentAfter(other Rule) bool {
+	return other.ID == r.SaidBy || slices.Contains(r.Rests, other.Link)
 }
 
 // OnlyRemarks reports whether the rule's results change no answer and no outcome. Questions about required things can

@@ -65,9 +65,9 @@ func libraryShadowed(m *model.Machine, b *model.Build) []*Result {
 		return oneFinding(withoutPart(b, lacks[0]))
 	}
 	u := lacks[i]
-	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: fmt.Sprintf("a %s with %s", u.Library, missingSymbolWords(u)),
+	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: fmt.Sprintf("a %s with %s", u.Library, model.MissingSymbolWords(u)),
 		Message: fmt.Sprintf("%s is loaded as %s (found through %s) but lacks %s, which %s needs", u.Path, u.Library, u.Reason,
-			missingSymbolWords(u), path.Base(u.By)),
+			model.MissingSymbolWords(u), path.Base(u.By)),
 		Source: []string{model.LoaderSource}}
 	f.Evidence = append(b.Evidence(), verdict.Evidence{Fact: "missing in " + u.Library, Value: verdict.Some(lackedOf(lacks, u)),
 		From: u.Path + ", needed by " + u.By})
@@ -93,21 +93,10 @@ func lackedOf(list []facts.Unresolved, u facts.Unresolved) []string {
 	var names []string
 	for _, other := range list {
 		if other.Path == u.Path && other.By == u.By {
-			names = append(names, missingSymbolWords(other))
+			names = append(names, model.MissingSymbolWords(other))
 		}
 	}
 	return names
-}
-
-// missingSymbolWords names the missing thing: a symbol with its version, or a whole version.
-func missingSymbolWords(u facts.Unresolved) string {
-	switch {
-	case u.Symbol == "":
-		return "the version " + u.Version
-	case u.Version == "" || u.Version == u.Library:
-		return u.Symbol
-	}
-	return u.Symbol + " of version " + u.Version
 }
 
 // unshadow returns what makes the loader take a working library: the wheel that the build pins, or the removal of
