@@ -131,7 +131,7 @@ func TestRecordedMachinesAreUsed(t *testing.T) {
 // TestEveryRuleHasCases checks that each rule has a case in which it fires and one in which it stays silent.
 func TestEveryRuleHasCases(t *testing.T) {
 	for _, rule := range rules.All {
-		if rule.OfFleet() { // package fleet has its cases
+		if rule.ComparesNodes() { // package fleet has its cases
 			continue
 		}
 		files, _ := filepath.Glob("testdata/" + rule.ID + "/*.txtar")

@@ -9,6 +9,8 @@ import (
 
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/rules"
+	"cudacompat/matrix/internal/rules/environment"
+	"cudacompat/matrix/internal/rules/rule"
 	"cudacompat/matrix/pin"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
@@ -121,12 +123,12 @@ type fault struct {
 }
 
 // askRule returns a rule's results for a build or, if that is nil, for the machine.
-type askRule func(Rule, *model.Build) []*rules.Result
+type askRule func(Rule, *model.Build) []*rule.Result
 
 // newJudgement prepares to judge one target.
 func newJudgement(m *model.Machine, v *verdict.Verdict) *judgement {
 	return &judgement{Machine: m, verdict: v, failed: map[ruleSubject]bool{}, about: map[ruleSubject]bool{},
-		undecided: map[string][]string{}, hidden: map[verdict.LinkName]verdict.Link{}, how: map[string]answerSource{}, cpuParts: map[string][]string{}, broken: map[string][]fault{}, askRule: func(rule Rule, b *model.Build) []*rules.Result { return rules.Ask(m, rule, b) }}
+		undecided: map[string][]string{}, hidden: map[verdict.LinkName]verdict.Link{}, how: map[string]answerSource{}, cpuParts: map[string][]string{}, broken: map[string][]fault{}, askRule: func(asked Rule, b *model.Build) []*rule.Result { return rule.Ask(m, asked, b) }}
 }
 
 // ruleSubject identifies what a rule has reported on. A machine rule reports on every build, too, under the empty
@@ -165,7 +167,7 @@ func (j *judgement) fitFixes() {
 			own = append(own, &j.verdict.Findings[i])
 		}
 	}
-	rules.FitTogether(j.Machine, own)
+	environment.FitTogether(j.Machine, own)
 }
 
 // recordStated stores the error that a pasted text shows, unless a rule has found one, because a text has one cause. It
@@ -177,8 +179,8 @@ func (j *judgement) recordStated() {
 	}) {
 		return
 	}
-	rule, _ := rules.Named(j.Facts.Observed.Stated.Rule)
-	j.record(rule, []*rules.Result{stated}, true)
+	named, _ := rules.Named(j.Facts.Observed.Stated.Rule)
+	j.record(named, []*rule.Result{stated}, true)
 }
 
 // judgedMachine summarizes the machine for the report.
@@ -241,7 +243,7 @@ func (j *judgement) isSilenced(rule Rule, subject string) bool {
 
 // record stores a rule's results. Findings in environments that do not count become notes. A missing fact makes the
 // answer unknown only for rules that decide whether a build runs.
-func (j *judgement) record(rule Rule, results []*rules.Result, counts bool) {
+func (j *judgement) record(rule Rule, results []*rule.Result, counts bool) {
 	for _, r := range results {
 		switch {
 		case j.isMoot(r): // what it rests on is broken: it counts as failed, so that what it says better stays silent too
@@ -275,12 +277,12 @@ func (j *judgement) record(rule Rule, results []*rules.Result, counts bool) {
 }
 
 // isMoot reports whether a broken link of the machine makes a result not worth reporting.
-func (j *judgement) isMoot(r *rules.Result) bool {
+func (j *judgement) isMoot(r *rule.Result) bool {
 	return slices.ContainsFunc(j.faults, func(f fault) bool { return slices.Contains(r.Rests, f.link) })
 }
 
 // addFinding stores one finding.
-func (j *judgement) addFinding(rule Rule, r *rules.Result, counts bool) {
+func (j *judgement) addFinding(rule Rule, r *rule.Result, counts bool) {
 	f := *r.Finding
 	f.Rule, f.Target = rule.ID, j.Name
 	j.mark(j.about, rule, f.Subject)
@@ -314,7 +316,7 @@ func fitWindows(f *verdict.Finding) {
 }
 
 // hideLink records the link of the machine that was not seen because a fact is missing.
-func (j *judgement) hideLink(rule Rule, r *rules.Result) {
+func (j *judgement) hideLink(rule Rule, r *rule.Result) {
 	link := cmp.Or(r.Link, rule.Link)
 	if link == "" || len(r.Builds) > 0 {
 		return
@@ -325,7 +327,7 @@ func (j *judgement) hideLink(rule Rule, r *rules.Result) {
 }
 
 // breakLink records the link that an error breaks: of the machine, of some builds, or of the finding's own build.
-func (j *judgement) breakLink(rule Rule, r *rules.Result) {
+func (j *judgement) breakLink(rule Rule, r *rule.Result) {
 	broken := fault{rule: rule.ID, link: cmp.Or(r.Link, rule.Link), takes: r.TakesGPU}
 	switch {
 	case rule.OnBuild != nil:

@@ -16,6 +16,8 @@ import (
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
 	"cudacompat/matrix/internal/rules"
+	"cudacompat/matrix/internal/rules/coverage"
+	"cudacompat/matrix/internal/rules/rule"
 	"cudacompat/matrix/pin"
 	"cudacompat/probe/facts"
 )
@@ -69,7 +71,7 @@ func KnowsImage(t *Tables, reference string) bool {
 
 // A Rule is the part of a rule that does not depend on a machine. Its id is used everywhere: in JSON, as the key of a
 // waiver, and as the name of its page and of its test cases. Ids are never reused.
-type Rule = rules.Rule
+type Rule = rule.Rule
 
 // RuleNamed returns the rule with an id, or false if no rule has it.
 func RuleNamed(id string) (Rule, bool) {
@@ -78,7 +80,7 @@ func RuleNamed(id string) (Rule, bool) {
 
 // Requirements lists what verdict.Policy.Require may contain, in the order of the documentation.
 func Requirements() []string {
-	return rules.Requirements()
+	return coverage.Requirements()
 }
 
 // Refuses says why Check does not accept a set on a machine, or returns "" if it does.

@@ -13,7 +13,8 @@ import (
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 	"cudacompat/matrix/internal/model"
-	"cudacompat/matrix/internal/rules"
+	"cudacompat/matrix/internal/rules/build"
+	"cudacompat/matrix/internal/rules/coverage"
 	"cudacompat/matrix/requires"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
@@ -159,7 +160,7 @@ func (r *gathering) describe(m *model.Machine) {
 	if withheld(m) { // what it needs of a GPU nobody can say
 		r.Unknown = append(r.Unknown, requires.Missing{Rule: "visible-devices", Subject: "the image", MissingFact: hiddenByImage(m.Shown.List)})
 	}
-	for _, u := range rules.NotLookedAt(m) {
+	for _, u := range coverage.NotLookedAt(m) {
 		if u.Missing.IsMissing() {
 			r.Unknown = append(r.Unknown, requires.Missing{Rule: "not-looked-at", Subject: u.Subject, MissingFact: u.Missing, Need: u.Need})
 		}
@@ -213,7 +214,7 @@ func newDemand(ctx context.Context, m *model.Machine, ofTables []version.Number)
 func commonCode(m *model.Machine) string {
 	words, lowest := "", version.BySASS+1
 	for _, b := range m.Builds {
-		if !b.Counts || !rules.ComparesCode(b) || b.Optional() || b.Extension && !b.Standalone && b.Named == nil {
+		if !b.Counts || !build.ComparesCode(b) || b.Optional() || b.Extension && !b.Standalone && b.Named == nil {
 			continue
 		}
 		if c, _, _ := m.Code(b, m.GPUs[0]); c < lowest {

@@ -10,6 +10,7 @@ import (
 	"cudacompat/internal/version"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/rules"
+	"cudacompat/matrix/internal/rules/rule"
 	"cudacompat/matrix/requires"
 	"cudacompat/matrix/verdict"
 )
@@ -38,13 +39,13 @@ type question struct {
 	rule  *Rule
 	moves bool            // it reads the driver
 	meets []meeting       // by driver; one for all where it does not move
-	last  []*rules.Result // what was said of the driver that was asked about last
-	said  []*rules.Result // of the driver nearest to one that will do, among those that will not
+	last  []*rule.Result // what was said of the driver that was asked about last
+	said  []*rule.Result // of the driver nearest to one that will do, among those that will not
 	which meeting         // of said
 }
 
 // hear stores a result for the next driver: for all drivers whether they meet the need, and for the last one why.
-func (one *question) hear(results []*rules.Result) {
+func (one *question) hear(results []*rule.Result) {
 	worst := notAsked
 	for _, r := range results {
 		worst = max(worst, meetingOf(r))
@@ -77,7 +78,7 @@ func (q *inquiry) outcomeOn(ctx context.Context, at *model.Machine) outcomes {
 				break
 			}
 			if one.moves {
-				one.hear(rules.Ask(at, *one.rule, one.build))
+				one.hear(rule.Ask(at, *one.rule, one.build))
 			}
 		}
 	}
@@ -100,10 +101,10 @@ func (q *inquiry) outcomeOn(ctx context.Context, at *model.Machine) outcomes {
 // begin calls every rule on the first driver, and notes which rules read it.
 func (q *inquiry) begin(ctx context.Context, at *model.Machine) {
 	q.answered, q.known = map[asker]*question{}, map[string]outcomes{}
-	ask := func(rule *Rule, b *model.Build) {
+	ask := func(asked *Rule, b *model.Build) {
 		*at.DriverRead = false
-		one := &question{asker: asker{rule.ID, b}, rule: rule}
-		one.hear(rules.Ask(at, *rule, b))
+		one := &question{asker: asker{asked.ID, b}, rule: asked}
+		one.hear(rule.Ask(at, *asked, b))
 		one.moves = *at.DriverRead
 		q.questions, q.answered[one.asker] = append(q.questions, one), one
 	}
@@ -156,7 +157,7 @@ func (q *inquiry) outcome(ctx context.Context, at *model.Machine, provided bool)
 	v := emptyVerdict()
 	j := newJudgement(at, &v)
 	j.provided = provided
-	j.askRule = func(rule Rule, b *model.Build) []*rules.Result {
+	j.askRule = func(rule Rule, b *model.Build) []*rule.Result {
 		if one, ok := q.answered[asker{rule.ID, b}]; ok {
 			return one.last
 		}
@@ -216,14 +217,14 @@ func (one *question) driverNeed() (need, bool) {
 	if one.said == nil {
 		return need{}, false
 	}
-	i := slices.IndexFunc(one.said, func(r *rules.Result) bool { return meetingOf(r) == one.which })
+	i := slices.IndexFunc(one.said, func(r *rule.Result) bool { return meetingOf(r) == one.which })
 	n := one.newNeed(one.said[i])
 	n.meets = one.meets
 	return n, true
 }
 
 // newNeed returns what one result asks for.
-func (one *question) newNeed(r *rules.Result) need {
+func (one *question) newNeed(r *rule.Result) need {
 	n := need{rule: *one.rule, build: one.build, missing: r.Missing, row: r.Row}
 	switch f := r.Finding; {
 	case r.Missing.IsMissing():
@@ -256,7 +257,7 @@ func (n need) publicNeed(cuts []version.Number, label string) requires.Need {
 }
 
 // meetingOf says whether a host meets the need of one result.
-func meetingOf(r *rules.Result) meeting {
+func meetingOf(r *rule.Result) meeting {
 	switch {
 	case r.Implied, r.Finding != nil && r.Finding.Severity == verdict.Error && !r.Noted:
 		return unmet

@@ -5,13 +5,14 @@ import (
 	"strings"
 
 	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/internal/rules/rule"
 	"cudacompat/matrix/pin"
 	"cudacompat/matrix/verdict"
 )
 
 // Stated returns the error that a pasted text shows, as a finding of the rule that knows its cause. It returns nil if
 // the text shows none, or if the machine to judge is another one than the text's.
-func Stated(m *model.Machine) *Result {
+func Stated(m *model.Machine) *rule.Result {
 	stated := m.Facts.Observed.Stated
 	if stated == nil || m.Target.OtherThan(m.Tables, m.Facts) {
 		return nil
@@ -28,5 +29,5 @@ func Stated(m *model.Machine) *Result {
 		}
 		f.Steps = append(f.Steps, step)
 	}
-	return &Result{Subject: f.Subject, Finding: &f, Judged: true}
+	return &rule.Result{Subject: f.Subject, Finding: &f, Judged: true}
 }

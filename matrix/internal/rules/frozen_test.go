@@ -1,6 +1,0 @@
-package rules
-
-import "cudacompat/internal/tables/frozen"
-
-// A new release of any package must not change what these tests expect.
-var _ = frozen.Use()
