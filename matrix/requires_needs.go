@@ -37,11 +37,11 @@ type inquiry struct {
 type question struct {
 	asker
 	rule  *Rule
-	moves bool            // it reads the driver
-	meets []meeting       // by driver; one for all where it does not move
+	moves bool           // it reads the driver
+	meets []meeting      // by driver; one for all where it does not move
 	last  []*rule.Result // what was said of the driver that was asked about last
 	said  []*rule.Result // of the driver nearest to one that will do, among those that will not
-	which meeting         // of said
+	which meeting        // of said
 }
 
 // hear stores a result for the next driver: for all drivers whether they meet the need, and for the last one why.
