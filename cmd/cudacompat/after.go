@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"cudacompat/internal/usage"
 	"cudacompat/probe"
 	"cudacompat/probe/facts"
 )
@@ -20,8 +21,8 @@ func factsAfterPlan(ctx context.Context, plan probe.Facts, env, file string, lim
 		return plan, nil
 	}
 	if plan.Plan == nil {
-		return probe.Facts{}, &usageError{fmt.Sprintf("--env: %q says what is there, not what an installer would change",
-			inputLabel(file)), "give what `uv pip install --dry-run` or `pip install --dry-run` prints, or pip's --report"}
+		return probe.Facts{}, &usage.Error{Message: fmt.Sprintf("--env: %q says what is there, not what an installer would change",
+			inputLabel(file)), Hint: "give what `uv pip install --dry-run` or `pip install --dry-run` prints, or pip's --report"}
 	}
 	if inPage {
 		return probe.Facts{}, errInPage
@@ -47,7 +48,7 @@ func lookAt(ctx context.Context, env string) (lookFlags, *probe.Host, error) {
 	}
 	active := probe.ActiveEnvironment(h)
 	if active == "" {
-		return look, h, &usageError{"no Python environment is active here", "give its directory: --env PATH"}
+		return look, h, &usage.Error{Message: "no Python environment is active here", Hint: "give its directory: --env PATH"}
 	}
 	look.envs = []string{active}
 	return look, h, nil

@@ -11,9 +11,11 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/deadline"
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs"
 	"cudacompat/internal/report"
+	"cudacompat/internal/usage"
 	"cudacompat/matrix"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
@@ -24,11 +26,11 @@ func (f *explainFlags) oneMachine() error {
 	here := f.here || len(f.envs) > 0
 	switch {
 	case f.named() && (here || f.noHere):
-		return &usageError{"--driver, --gpu and --instance describe the log's machine, --here, --env and --no-here are about this one", "give one of them"}
+		return &usage.Error{Message: "--driver, --gpu and --instance describe the log's machine, --here, --env and --no-here are about this one", Hint: "give one of them"}
 	case here && f.facts != "":
-		return &usageError{"--here and --env look at this machine, --facts names another", "give one of them"}
+		return &usage.Error{Message: "--here and --env look at this machine, --facts names another", Hint: "give one of them"}
 	case f.noHere && here:
-		return &usageError{"--no-here does not look at this machine, --here and --env do", "give one of them"}
+		return &usage.Error{Message: "--no-here does not look at this machine, --here and --env do", Hint: "give one of them"}
 	}
 	return nil
 }
@@ -43,7 +45,7 @@ func (f *explainFlags) targets() ([]matrix.Target, error) {
 	}
 	target := matrix.Target{Driver: f.tables.DriverOf(f.driver)}
 	if f.on != "" && !f.tables.HasInstance(f.on) {
-		return nil, misspeltOf("GPU instance type", f.on, f.tables.InstanceNames(), listInstances)
+		return nil, usage.RejectUnknownOfMany("GPU instance type", f.on, f.tables.InstanceNames(), listInstances)
 	}
 	target.Instance = f.on
 	if f.gpu != "" {
@@ -67,7 +69,7 @@ func (f *explainFlags) apartFromMachine(ctx context.Context, names []string) (fi
 	}
 	var machines []string
 	for _, name := range names {
-		describes, err := inTime(ctx, func() (bool, error) { return describesMachine(ctx, all, name), nil })
+		describes, err := deadline.Run(ctx, func() (bool, error) { return describesMachine(ctx, all, name), nil })
 		if err != nil {
 			return nil, err
 		}
@@ -81,7 +83,7 @@ func (f *explainFlags) apartFromMachine(ctx context.Context, names []string) (fi
 	case len(machines) == 0 || len(files) == 0:
 		return names, nil
 	case f.facts != "":
-		return nil, &usageError{fmt.Sprintf("--facts and %s both describe the log's machine", machines[0]), "give one of them"}
+		return nil, &usage.Error{Message: fmt.Sprintf("--facts and %s both describe the log's machine", machines[0]), Hint: "give one of them"}
 	}
 	f.machines = machines
 	return files, nil
@@ -121,7 +123,7 @@ func (f *explainFlags) compare(ctx context.Context, e *report.Explained, head []
 		return err
 	}
 	m.facts.Complete()
-	judging, cancel := forJudging(ctx)
+	judging, cancel := deadline.StartJudging(ctx)
 	defer cancel()
 	targets, err := f.targets()
 	if err != nil {
@@ -153,11 +155,11 @@ func (f *explainFlags) machine(ctx context.Context, d *logs.Diagnosis, head []by
 	case len(f.machines) > 0:
 		return f.machineOf(ctx, f.machines)
 	case f.facts != "":
-		reading, cancel := withDeadline(ctx, checkTimeout)
+		reading, cancel := deadline.Set(ctx, deadline.Check)
 		defer cancel()
-		facts, err := inTime(reading, func() (probe.Facts, error) { return givenFacts(f.facts, "", "", stdin) })
-		if late := new(lateError); errors.As(err, &late) {
-			err = &lateError{fmt.Errorf("cannot read %q: %w", f.facts, late), "give more --timeout, or a file"}
+		facts, err := deadline.Run(reading, func() (probe.Facts, error) { return givenFacts(f.facts, "", "", stdin) })
+		if late := new(deadline.Error); errors.As(err, &late) {
+			err = &deadline.Error{Err: fmt.Errorf("cannot read %q: %w", f.facts, late), Hint: "give more --timeout, or a file"}
 		}
 		return &machine{facts: facts, with: "the facts in " + f.facts}, err
 	case f.here || len(f.envs) > 0:
@@ -178,11 +180,11 @@ func (f *explainFlags) machine(ctx context.Context, d *logs.Diagnosis, head []by
 
 // machineOf returns the one machine that files describe together.
 func (f *explainFlags) machineOf(ctx context.Context, names []string) (*machine, error) {
-	reading, cancel := withDeadline(ctx, checkTimeout)
+	reading, cancel := deadline.Set(ctx, deadline.Check)
 	defer cancel()
 	list, err := givenInTime(reading, names, "", "", nil)
 	if err == nil && len(list) > 1 {
-		err = &usageError{fmt.Sprintf("%s describe %d machines", strings.Join(names, ", "), len(list)), "give the description of the log's machine only"}
+		err = &usage.Error{Message: fmt.Sprintf("%s describe %d machines", strings.Join(names, ", "), len(list)), Hint: "give the description of the log's machine only"}
 	}
 	if err != nil {
 		return nil, err
@@ -195,7 +197,7 @@ func (f *explainFlags) thisMachine(ctx context.Context, why string) (*machine, e
 		return nil, errInPage
 	}
 	look := lookFlags{envs: f.envs}
-	limited, cancel := withDeadline(ctx, liveTimeout)
+	limited, cancel := deadline.Set(ctx, deadline.Live)
 	defer cancel()
 	h, err := look.host(limited)
 	if err != nil {

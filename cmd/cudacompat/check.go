@@ -13,9 +13,12 @@ import (
 	"strings"
 	"time"
 
+	"cudacompat/internal/deadline"
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs"
 	"cudacompat/internal/report"
+	"cudacompat/internal/terminal"
+	"cudacompat/internal/usage"
 	"cudacompat/matrix"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
@@ -70,7 +73,7 @@ func checkCommand(s streams) *cobra.Command {
 	platformFlag(cmd, &f.platform)
 	cmd.Flags().StringVar(&f.env, "env", "",
 		"judge the Python environment at `PATH` (active: the one that python3 starts here) as the plan in FILE would leave it")
-	cmd.Flags().DurationVar(&f.limit, "timeout", checkTimeout,
+	cmd.Flags().DurationVar(&f.limit, "timeout", deadline.Check,
 		"stop after `TIME` and judge what was read by then (an image: 600s unless given)")
 	return cmd
 }
@@ -87,17 +90,17 @@ func (f *checkFlags) run(ctx context.Context, args []string, bounded bool, s str
 	if standardInputTwice(args) {
 		return errTwiceStdin
 	}
-	limit := imageTimeout
+	limit := deadline.Image
 	if bounded {
 		limit = f.limit
 	}
-	waiting, cancel := withDeadline(ctx, limit)
+	waiting, cancel := deadline.Set(ctx, limit)
 	defer cancel()
 	type input struct {
 		images []*imageSource
 		in     io.Reader
 	}
-	found, err := inTime(waiting, func() (input, error) {
+	found, err := deadline.Run(waiting, func() (input, error) {
 		images, in, err := imagesNamed(args, s.in)
 		if err == nil && len(images) == 0 {
 			var image *imageSource
@@ -107,7 +110,7 @@ func (f *checkFlags) run(ctx context.Context, args []string, bounded bool, s str
 		}
 		return input{images, in}, err
 	})
-	if late := new(lateError); errors.As(err, &late) {
+	if late := new(deadline.Error); errors.As(err, &late) {
 		return f.checkUnread(ctx, args, late, s)
 	}
 	if err != nil {
@@ -128,8 +131,8 @@ func (f *checkFlags) run(ctx context.Context, args []string, bounded bool, s str
 }
 
 // checkUnread reports that nothing was read in time.
-func (f *checkFlags) checkUnread(ctx context.Context, args []string, late *lateError, s streams) error {
-	ctx, cancel := withDeadline(ctx, unreadTimeout)
+func (f *checkFlags) checkUnread(ctx context.Context, args []string, late *deadline.Error, s streams) error {
+	ctx, cancel := deadline.Set(ctx, unreadTimeout)
 	defer cancel()
 	job, err := f.prepare(ctx, s)
 	if err != nil {
@@ -142,19 +145,19 @@ func (f *checkFlags) checkUnread(ctx context.Context, args []string, late *lateE
 const unreadTimeout = 2 * time.Second
 
 // unread describes a machine of which nothing was read in time.
-func unread(args []string, late *lateError) description {
+func unread(args []string, late *deadline.Error) description {
 	return description{facts: probe.Facts{Unread: []facts.Unread{{Place: inputLabel(inputName(args)), Reason: late.Error(), Kind: facts.UnreadCut}}}}
 }
 
 // checkImages judges what is in images.
 func (f *checkFlags) checkImages(ctx context.Context, images []*imageSource, s streams) error {
 	if f.env != "" || f.includeRoot != "" {
-		return &usageError{"--env and --include-root mean nothing to an image", "leave them out"}
+		return &usage.Error{Message: "--env and --include-root mean nothing to an image", Hint: "leave them out"}
 	}
 	if len(images) > 1 {
 		return f.judgeImages(ctx, images, f.platform, f.limit, s)
 	}
-	ctx, cancel := withDeadline(ctx, f.limit)
+	ctx, cancel := deadline.Set(ctx, f.limit)
 	defer cancel()
 	job, err := f.prepare(ctx, s)
 	if err != nil {
@@ -179,7 +182,7 @@ func (f *checkFlags) checkDocuments(ctx context.Context, args []string, s stream
 	if err := notImage(f.platform, inputLabel(inputName(args))); err != nil {
 		return err
 	}
-	ctx, cancel := withDeadline(ctx, f.limit)
+	ctx, cancel := deadline.Set(ctx, f.limit)
 	defer cancel()
 	job, err := f.prepare(ctx, s)
 	if err != nil {
@@ -205,7 +208,7 @@ func (f *checkFlags) checkDocuments(ctx context.Context, args []string, s stream
 	}
 	from := ""
 	if len(args) == 1 {
-		from, _ = inTime(ctx, func() (string, error) { return source(args[0]), nil })
+		from, _ = deadline.Run(ctx, func() (string, error) { return source(args[0]), nil })
 	}
 	return f.check(ctx, job, machines, from, s)
 }
@@ -217,7 +220,7 @@ func remarkOverridden(w io.Writer, job job, name string, f probe.Facts) {
 	}
 	replaced := func(flag, own string, by func(matrix.Target) bool) {
 		if own != "" && slices.ContainsFunc(job.targets, by) {
-			complain(w, fmt.Sprintf("%s replaces what %s says: %s", flag, name, own), "leave "+flag+" out to judge the machine of the file")
+			terminal.Complain(w, fmt.Sprintf("%s replaces what %s says: %s", flag, name, own), "leave "+flag+" out to judge the machine of the file")
 		}
 	}
 	replaced("--gpu", gpusOf(f), func(t matrix.Target) bool { return len(t.GPUs) > 0 && !namesChipsOf(job.tables, t.GPUs, f) })
@@ -352,7 +355,7 @@ func (f *judgeFlags) logOf(ctx context.Context, job *job, m description) (left b
 	if slices.ContainsFunc(job.targets, func(t matrix.Target) bool {
 		return t.OtherThan(job.tables, &m.facts) || t.Driver != "" && d.Rule == "driver-missing"
 	}) {
-		complain(job.remarks, "the error in the text is left out: --driver, --gpu or --instance names another machine than the text",
+		terminal.Complain(job.remarks, "the error in the text is left out: --driver, --gpu or --instance names another machine than the text",
 			"leave the flag out, or explain the error by itself: cudacompat explain FILE")
 		return true, nil
 	}
@@ -385,8 +388,8 @@ func (f *judgeFlags) refuseUnknown(ctx context.Context, texts []unknownText) err
 // givenInTime reads files of facts. A file that does not arrive in time was not looked at, which leaves the outcome
 // open.
 func givenInTime(ctx context.Context, args []string, python, includeRoot string, stdin io.Reader) ([]description, error) {
-	read, err := inTime(ctx, func() ([]description, error) { return givenAll(args, python, includeRoot, stdin) })
-	if late := new(lateError); errors.As(err, &late) {
+	read, err := deadline.Run(ctx, func() ([]description, error) { return givenAll(args, python, includeRoot, stdin) })
+	if late := new(deadline.Error); errors.As(err, &late) {
 		return []description{unread(args, late)}, nil
 	}
 	return read, err

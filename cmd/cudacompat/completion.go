@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/usage"
+
 	"github.com/spf13/cobra"
 
 	"cudacompat/internal/report"
@@ -24,10 +26,10 @@ func completionCommand(s streams) *cobra.Command {
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case len(args) != 1:
-				return &usageError{message: fmt.Sprintf("completion takes one shell, not %d", len(args)),
-					hint: "one of " + inWords(shells)}
+				return &usage.Error{Message: fmt.Sprintf("completion takes one shell, not %d", len(args)),
+					Hint: "one of " + usage.JoinWords(shells)}
 			case !slices.Contains(shells, args[0]):
-				return misspelt("shell", args[0], shells)
+				return usage.RejectUnknown("shell", args[0], shells)
 			}
 			return nil
 		},
@@ -134,7 +136,7 @@ func helpCommand() *cobra.Command {
 			if len(args) == 1 {
 				i := slices.IndexFunc(topic.Commands(), func(c *cobra.Command) bool { return c.Name() == args[0] })
 				if i < 0 {
-					return misspelt("command", args[0], commandNames(cmd.Root()))
+					return usage.RejectUnknown("command", args[0], commandNames(cmd.Root()))
 				}
 				topic = topic.Commands()[i]
 			}

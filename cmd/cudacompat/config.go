@@ -13,6 +13,8 @@ import (
 
 	"cudacompat/internal/config"
 	"cudacompat/internal/report"
+	"cudacompat/internal/terminal"
+	"cudacompat/internal/usage"
 	"cudacompat/matrix"
 	"cudacompat/matrix/pin"
 	"cudacompat/matrix/verdict"
@@ -71,7 +73,7 @@ func (f *judgeFlags) configure() (settings, error) {
 func (f *judgeFlags) namedConfig() string { return cmp.Or(f.config, os.Getenv("CUDACOMPAT_CONFIG")) }
 
 func unreadableConfig(err error) error {
-	return &usageError{err.Error(), configHint}
+	return &usage.Error{Message: err.Error(), Hint: configHint}
 }
 
 const configHint = "--config FILE and $CUDACOMPAT_CONFIG name another"
@@ -86,7 +88,7 @@ func unquoted(file config.File, err error) error {
 	if wrong := new(lineError); errors.As(err, &wrong) {
 		place += fmt.Sprintf(", line %d", wrong.line)
 	}
-	return &usageError{place + ": this is not a configuration that can be obeyed", "--config " + pin.Quoted(file.Name) + " says what is wrong with it"}
+	return &usage.Error{Message: place + ": this is not a configuration that can be obeyed", Hint: "--config " + pin.Quoted(file.Name) + " says what is wrong with it"}
 }
 
 // effect says how the configuration changed a result, or returns nil. failOn is "" for a run whose exit code does not
@@ -200,7 +202,7 @@ func (c *settings) waiver(doc document, n *yaml.Node) error {
 	case err != nil:
 		return err
 	case w.Rule == "":
-		return doc.wrong(n, "a waiver names no rule", "rule: one of "+inWords(ruleIDs()))
+		return doc.wrong(n, "a waiver names no rule", "rule: one of "+usage.JoinWords(ruleIDs()))
 	case strings.TrimSpace(w.Reason) == "":
 		return doc.wrong(n, "the waiver of "+w.Rule+" has no reason", `reason: "who decided it and why"`)
 	}
@@ -225,7 +227,7 @@ func (c settings) remark(w io.Writer, v verdict.Verdict) {
 	for i, use := range uses {
 		if use.Matched == 0 {
 			message := fmt.Sprintf("%q, line %d: the waiver of %s matched nothing", c.source.Name, c.lines[i], use.Rule)
-			complain(w, message, unmatchedAdvice(use.Waiver, findingsOf(use.Rule, v)))
+			terminal.Complain(w, message, unmatchedAdvice(use.Waiver, findingsOf(use.Rule, v)))
 		}
 	}
 }
@@ -252,7 +254,7 @@ func unmatchedAdvice(w verdict.Waiver, findings []verdict.Finding) string {
 	}
 	for _, key := range slices.Sorted(maps.Keys(w.Match)) {
 		if !slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, key) }) {
-			return fmt.Sprintf("no finding of the rule has %q to match; %s", key, suggest(key, known))
+			return fmt.Sprintf("no finding of the rule has %q to match; %s", key, usage.Suggest(key, known))
 		}
 	}
 	return "the rule has findings, but none that its match is true of; compare it with their evidence in -o json"

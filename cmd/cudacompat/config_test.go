@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"cudacompat/internal/usage"
 	"cudacompat/matrix/verdict"
 
 	"github.com/google/go-cmp/cmp"
@@ -96,11 +97,11 @@ func TestConfigIsStrict(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := parseConfig("c", []byte(tt.text))
-			var usage *usageError
-			if !errors.As(err, &usage) {
+			var mistake *usage.Error
+			if !errors.As(err, &mistake) {
 				t.Fatalf("no mistake of the caller: %v", err)
 			}
-			if diff := cmp.Diff([]string{tt.message, tt.hint}, []string{usage.message, usage.hint}); diff != "" {
+			if diff := cmp.Diff([]string{tt.message, tt.hint}, []string{mistake.Message, mistake.Hint}); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -112,9 +113,9 @@ func TestConfigThatIsNoYAML(t *testing.T) {
 	for _, text := range []string{"version: 1\n  x: [", "\tversion: 1", "version: 1\n\"\x1b[31m: x", "a: b: c",
 		"\xff\xfe\x00"} {
 		_, err := parseConfig("c", []byte(text))
-		var usage *usageError
-		if !errors.As(err, &usage) || !strings.HasPrefix(usage.message, `"c" is not YAML: `) ||
-			strings.ContainsAny(usage.message, "\n\x1b\x00") {
+		var mistake *usage.Error
+		if !errors.As(err, &mistake) || !strings.HasPrefix(mistake.Message, `"c" is not YAML: `) ||
+			strings.ContainsAny(mistake.Message, "\n\x1b\x00") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

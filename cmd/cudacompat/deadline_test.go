@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"cudacompat/internal/deadline"
 	"cudacompat/internal/report"
 	"cudacompat/matrix"
 	"cudacompat/matrix/verdict"
@@ -98,41 +99,6 @@ func TestNothingWaitsForStandardInput(t *testing.T) {
 	}
 }
 
-// TestInTime checks that late work is abandoned, and that values, errors and panics of other work are passed on.
-func TestInTime(t *testing.T) {
-	ctx, cancel := withDeadline(context.Background(), 10*time.Millisecond)
-	defer cancel()
-	_, err := inTime(ctx, func() (int, error) { select {} })
-	if late := new(lateError); !errors.As(err, &late) || err.Error() != "the time was up (--timeout 10ms)" {
-		t.Errorf("late work: %v", err)
-	}
-	if n, err := inTime(context.Background(), func() (int, error) { return 7, os.ErrExist }); n != 7 ||
-		err != os.ErrExist {
-		t.Errorf("work in time: %d, %v", n, err)
-	}
-	defer func() {
-		if r, _ := recover().(string); !strings.HasPrefix(r, "a bug for the test\n") {
-			t.Errorf("a bug: %.100q", r)
-		}
-	}()
-	_, _ = inTime(context.Background(), func() (int, error) { panic("a bug for the test") })
-}
-
-// TestForJudging checks that there is always time to report what was read.
-func TestForJudging(t *testing.T) {
-	up, cancel := withDeadline(context.Background(), time.Nanosecond)
-	defer cancel()
-	<-up.Done()
-	judging, cancel := forJudging(up)
-	defer cancel()
-	if judging.Err() != nil {
-		t.Error("no time to judge after reading took all of it")
-	}
-	if _, limited := judging.Deadline(); !limited {
-		t.Error("judging has no end")
-	}
-}
-
 // TestJudgingOver checks that nothing is compatible after judging was abandoned, even if nothing was read and a target
 // is named.
 func TestJudgingOver(t *testing.T) {
@@ -141,9 +107,9 @@ func TestJudgingOver(t *testing.T) {
 	if r := j.reportOf(over, probe.Facts{}); r.Outcome != verdict.Compatible {
 		t.Fatalf("in time: %s", r.Outcome)
 	}
-	end(errUnjudged)
+	end(deadline.ErrUnjudged)
 	r := j.reportOf(over, probe.Facts{})
-	if r.Outcome != verdict.Inconclusive || len(r.Unknown) == 0 || r.Unknown[0].Missing != errUnjudged.Error() {
+	if r.Outcome != verdict.Inconclusive || len(r.Unknown) == 0 || r.Unknown[0].Missing != deadline.ErrUnjudged.Error() {
 		t.Errorf("given up: %s, %+v", r.Outcome, r.Unknown)
 	}
 }

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-
 	"time"
 
 	"cudacompat/internal/config"
+	"cudacompat/internal/deadline"
 	"cudacompat/internal/logs"
 	"cudacompat/internal/report"
+	"cudacompat/internal/terminal"
+	"cudacompat/internal/usage"
 	"cudacompat/matrix"
 	"cudacompat/matrix/pin"
 	"cudacompat/matrix/verdict"
@@ -49,10 +51,6 @@ func doctorCommand(s streams) *cobra.Command {
 	return cmd
 }
 
-// healthTimeout is half of what Docker gives a health check before it kills it (30 s), so that the check can still
-// print a line.
-const healthTimeout = 15 * time.Second
-
 func (f *doctorFlags) doctor(ctx context.Context, s streams) error {
 	if f.healthcheck {
 		if err := f.healthy(); err != nil {
@@ -60,7 +58,7 @@ func (f *doctorFlags) doctor(ctx context.Context, s streams) error {
 		}
 	}
 	began := time.Now()
-	reading, cancel := withDeadline(ctx, max(f.limit(), sayTimeout)) // tables and configuration are small files
+	reading, cancel := deadline.Set(ctx, max(f.limit(), deadline.JudgingReserve)) // tables and configuration are small files
 	defer cancel()
 	h, err := f.host(reading)
 	if err != nil {
@@ -110,12 +108,12 @@ func (f *doctorFlags) diagnosis(ctx context.Context, stdin io.Reader) (logs.Diag
 func (f *doctorFlags) healthy() error {
 	switch {
 	case len(f.formats) > 0:
-		return &usageError{"--healthcheck writes its one line and no other format", "leave -o out"}
+		return &usage.Error{Message: "--healthcheck writes its one line and no other format", Hint: "leave -o out"}
 	case f.given("fail-on"):
-		return &usageError{"--fail-on means nothing to --healthcheck: a proven error is 1, all else 0",
-			"leave one of them out"}
+		return &usage.Error{Message: "--fail-on means nothing to --healthcheck: a proven error is 1, all else 0",
+			Hint: "leave one of them out"}
 	case f.timeout == 0:
-		f.timeout = healthTimeout
+		f.timeout = deadline.Health
 	}
 	f.health = true
 	f.formats = []string{"line"}
@@ -137,7 +135,7 @@ func (f *doctorFlags) waitFor(ctx context.Context, job job, h *probe.Host, began
 			return r, looked, err
 		}
 		if line := report.Headline(r); line != said && !f.healthcheck {
-			complain(says, fmt.Sprintf("waiting up to %s: %s", time.Until(end).Round(time.Second), line), "")
+			terminal.Complain(says, fmt.Sprintf("waiting up to %s: %s", time.Until(end).Round(time.Second), line), "")
 			said = line
 		}
 		time.Sleep(waitStep)
@@ -148,12 +146,12 @@ func (f *doctorFlags) waitFor(ctx context.Context, job job, h *probe.Host, began
 // facts has its own limit, NVML's by the number of GPUs.
 func (f *doctorFlags) look(ctx context.Context, job job, h *probe.Host, began time.Time, says io.Writer) (report.Report, context.Context, error) {
 	if f.timeout > 0 {
-		bound, cancel := reserving(ctx, f.timeout, time.Since(began))
+		bound, cancel := deadline.SetReserving(ctx, f.timeout, time.Since(began))
 		defer cancel()
 		ctx = bound
 	}
 	r, err := job.judge(ctx, func() (probe.Facts, error) {
-		found := f.readTelling(ctx, h, says)
+		found := f.readMachine(ctx, h, says)
 		if job.log != nil {
 			for _, why := range job.log.Unread {
 				found.Unread = append(found.Unread, facts.Unread{Place: f.log, Reason: why, Kind: facts.UnreadCut})
@@ -204,8 +202,8 @@ func (f *judgeFlags) prepare(ctx context.Context, s streams) (job, error) {
 	}
 	if j.outputs, err = parseOutputs(reportFormats(), f.formats, f.colour, f.all, s); err == nil &&
 		j.outputs.readByMonitor() && f.given("fail-on") {
-		err = &usageError{"--fail-on means nothing to -o nagios: the protocol's codes are 0 to 3",
-			"leave one of them out, or give the format a file: -o nagios=FILE"}
+		err = &usage.Error{Message: "--fail-on means nothing to -o nagios: the protocol's codes are 0 to 3",
+			Hint: "leave one of them out, or give the format a file: -o nagios=FILE"}
 	}
 	for i := range j.outputs.list {
 		style := &j.outputs.list[i].style
@@ -220,9 +218,9 @@ func (f *judgeFlags) prepare(ctx context.Context, s streams) (job, error) {
 // not unhealthy because a file of waivers cannot be read.
 func (f *judgeFlags) configureInTime(ctx context.Context) (settings, error) {
 	name := cmp.Or(f.namedConfig(), "./"+config.Name)
-	c, err := inTime(ctx, f.configure)
-	if late := new(lateError); errors.As(err, &late) {
-		err = &lateError{&config.UnreadableError{Name: name, Err: late}, configHint}
+	c, err := deadline.Run(ctx, f.configure)
+	if late := new(deadline.Error); errors.As(err, &late) {
+		err = &deadline.Error{Err: &config.UnreadableError{Name: name, Err: late}, Hint: configHint}
 	}
 	if err != nil && f.health {
 		return settings{source: config.File{Ignored: []config.Ignored{{File: name, Why: "it is broken"}}}}, nil
@@ -244,16 +242,16 @@ func (j job) judge(ctx context.Context, facts func() (probe.Facts, error)) (repo
 		return report.Report{}, err
 	}
 	found.Complete()
-	judging, cancel := forJudging(ctx)
+	judging, cancel := deadline.StartJudging(ctx)
 	defer cancel()
-	waiting, stop := aMomentMore(judging)
+	waiting, stop := deadline.ExtendJudging(judging)
 	defer stop()
-	r, err := inTime(waiting, func() (report.Report, error) { return j.reportOf(judging, found), nil })
-	if late := new(lateError); errors.As(err, &late) {
+	r, err := deadline.Run(waiting, func() (report.Report, error) { return j.reportOf(judging, found), nil })
+	if late := new(deadline.Error); errors.As(err, &late) {
 		// On a very busy machine the timer of judging itself may not have run yet. Without this, nothing would seem to
 		// be missing.
 		over, end := context.WithCancelCause(context.WithoutCancel(ctx))
-		end(errUnjudged)
+		end(deadline.ErrUnjudged)
 		return j.reportOf(over, probe.Facts{}), nil
 	}
 	return r, err
@@ -275,8 +273,8 @@ func (j job) reportOf(ctx context.Context, found probe.Facts) report.Report {
 
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return &usageError{message: fmt.Sprintf("%s takes no arguments, but %q was given", cmd.Name(), args[0]),
-			hint: noArgsHint(cmd.Name(), args[0])}
+		return &usage.Error{Message: fmt.Sprintf("%s takes no arguments, but %q was given", cmd.Name(), args[0]),
+			Hint: noArgsHint(cmd.Name(), args[0])}
 	}
 	return nil
 }

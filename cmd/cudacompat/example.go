@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cudacompat/examples"
+	"cudacompat/internal/usage"
 )
 
 // examplePrefix begins the name of an embedded example.
@@ -18,7 +19,7 @@ func openExample(name string) (io.ReadCloser, error) {
 	files := exampleFiles()
 	i := slices.IndexFunc(files, func(file string) bool { return exampleName(file) == name })
 	if i < 0 {
-		return nil, misspelt("example", name, exampleNames())
+		return nil, usage.RejectUnknown("example", name, exampleNames())
 	}
 	return examples.FS.Open(files[i])
 }

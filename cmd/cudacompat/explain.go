@@ -15,10 +15,12 @@ import (
 	"time"
 
 	"cudacompat/docs"
+	"cudacompat/internal/deadline"
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs"
 	"cudacompat/internal/report"
 	"cudacompat/internal/tables"
+	"cudacompat/internal/usage"
 	"cudacompat/matrix"
 
 	"github.com/spf13/cobra"
@@ -57,12 +59,12 @@ func explainCommand(s streams) *cobra.Command {
 		Args:        cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			reading, cancel := withDeadline(ctx, max(f.timeout, sayTimeout))
+			reading, cancel := deadline.Set(ctx, max(f.timeout, deadline.JudgingReserve))
 			defer cancel()
 			// Without an explicit limit, a log that takes all of its own time still leaves time to look at this
 			// machine.
 			if cmd.Flags().Changed("timeout") && f.timeout > 0 {
-				bound, end := withDeadline(ctx, f.timeout)
+				bound, end := deadline.Set(ctx, f.timeout)
 				defer end()
 				ctx = bound
 			}
@@ -72,7 +74,7 @@ func explainCommand(s streams) *cobra.Command {
 			}
 			isFile := true
 			if len(args) == 1 {
-				if isFile, err = inTime(reading, func() (bool, error) { return isLog(args[0]), nil }); err != nil {
+				if isFile, err = deadline.Run(reading, func() (bool, error) { return isLog(args[0]), nil }); err != nil {
 					return err
 				}
 			}
@@ -99,7 +101,7 @@ func explainCommand(s streams) *cobra.Command {
 	cmd.Flags().StringVar(&f.driver, "driver", "", "assume that the log comes from a machine with driver `VERSION`")
 	cmd.Flags().StringVar(&f.gpu, "gpu", "", "assume that the log comes from a machine with `GPUS`, such as L4 or 8xL4")
 	cmd.Flags().StringVar(&f.on, "instance", "", "assume that the log comes from an instance of `TYPE`, such as g5.xlarge")
-	cmd.Flags().DurationVar(&f.timeout, "timeout", logTimeout,
+	cmd.Flags().DurationVar(&f.timeout, "timeout", deadline.Log,
 		"stop reading after `TIME` and judge what was read by then")
 	cmd.Flags().BoolVar(&f.here, "here", false,
 		"look for the log's fault on this machine, and say what to install (default: where the log names this machine's driver or files)")
@@ -152,7 +154,7 @@ func isLog(name string) bool {
 func (f *explainFlags) page(ctx context.Context, text string, s streams) error {
 	name := strings.Join(strings.Fields(text), "")
 	if name == "" {
-		return &usageError{message: "the argument of explain is empty: is a variable unset?", hint: logHint}
+		return &usage.Error{Message: "the argument of explain is empty: is a variable unset?", Hint: logHint}
 	}
 	page, err := f.pageOf(name)
 	switch {
@@ -164,8 +166,8 @@ func (f *explainFlags) page(ctx context.Context, text string, s streams) error {
 		return f.text(ctx, text, s)
 	}
 	if code, err := strconv.Atoi(name); err == nil && code >= 9000 && code < 100000 && code%10 == 0 {
-		return &usageError{fmt.Sprintf("%q is not an error code", name),
-			fmt.Sprintf("it is CUDA %d.%d, as cuDriverGetVersion and CUDART_VERSION write it", code/1000, code%1000/10)}
+		return &usage.Error{Message: fmt.Sprintf("%q is not an error code", name),
+			Hint: fmt.Sprintf("it is CUDA %d.%d, as cuDriverGetVersion and CUDART_VERSION write it", code/1000, code%1000/10)}
 	}
 	return f.misspelt(name)
 }
@@ -258,14 +260,14 @@ func (f *explainFlags) cause(name string) ([]byte, error) {
 
 // misspelt returns the error for an unknown word.
 func (f *explainFlags) misspelt(name string) error {
-	if strings.ContainsAny(name, "/.") && nearest(name, names(f.tables)) == "" {
-		return &usageError{message: fmt.Sprintf("there is no file %q", name), hint: logHint}
+	if strings.ContainsAny(name, "/.") && usage.FindNearest(name, names(f.tables)) == "" {
+		return &usage.Error{Message: fmt.Sprintf("there is no file %q", name), Hint: logHint}
 	}
 	all, err := f.answers()
 	if err != nil {
 		return err
 	}
-	return misspeltOf("rule, cause, code, name or file", name,
+	return usage.RejectUnknownOfMany("rule, cause, code, name or file", name,
 		slices.AppendSeq(append(ruleIDs(), names(f.tables)...), maps.Keys(causes(all))), listPages)
 }
 
@@ -326,7 +328,7 @@ func writePage(w io.Writer, page []byte) error {
 // logs diagnoses logs.
 func (f *explainFlags) logs(ctx context.Context, names []string, s streams) error {
 	if f.facts == "-" && slices.Contains(names, "-") {
-		return &usageError{"the log and --facts are both standard input", "give one of them as a file"}
+		return &usage.Error{Message: "the log and --facts are both standard input", Hint: "give one of them as a file"}
 	}
 	if standardInputTwice(names) {
 		return errTwiceStdin

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"path"
 	"runtime"
 	"slices"
@@ -13,9 +14,12 @@ import (
 
 	"cudacompat/internal/budget"
 	"cudacompat/internal/config"
+	"cudacompat/internal/deadline"
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/report"
 	"cudacompat/internal/tables"
+	"cudacompat/internal/terminal"
+	"cudacompat/internal/usage"
 	"cudacompat/matrix"
 	"cudacompat/matrix/pin"
 	"cudacompat/matrix/verdict"
@@ -49,31 +53,31 @@ func (f *lookFlags) limit() time.Duration {
 	case f.timeout > 0:
 		return f.timeout
 	case f.root != "" || f.offline:
-		return restTimeout
+		return deadline.Rest
 	}
-	return liveTimeout
+	return deadline.Live
 }
 
 // host returns the machine that the flags name, and looks for the named environments for as long as ctx lasts.
 func (f *lookFlags) host(ctx context.Context) (*probe.Host, error) {
-	return inTime(ctx, func() (*probe.Host, error) { return f.openHost(ctx) })
+	return deadline.Run(ctx, func() (*probe.Host, error) { return f.openHost(ctx) })
 }
 
 func (f *lookFlags) openHost(ctx context.Context) (*probe.Host, error) {
 	var h *probe.Host
 	switch {
 	case runtime.GOOS == "windows":
-		return nil, &usageError{"on Windows, cudacompat judges files and reports, but does not look at the machine",
-			"cudacompat check FILE with what `python -m torch.utils.collect_env` prints; or install the Linux program inside WSL2"}
+		return nil, &usage.Error{Message: "on Windows, cudacompat judges files and reports, but does not look at the machine",
+			Hint: "cudacompat check FILE with what `python -m torch.utils.collect_env` prints; or install the Linux program inside WSL2"}
 	case f.root != "" && f.offline:
-		return nil, &usageError{"--root and --offline are two ways to look only at files", "give one of them"}
+		return nil, &usage.Error{Message: "--root and --offline are two ways to look only at files", Hint: "give one of them"}
 	case f.offline:
 		h = probe.Offline()
 	case f.root != "":
 		var err error
 		if h, err = probe.Tree(f.root); err != nil {
-			return nil, &usageError{message: fmt.Sprintf("--root %s: %v", f.root, err),
-				hint: "give the directory under which the tree's /usr and /etc stand"}
+			return nil, &usage.Error{Message: fmt.Sprintf("--root %s: %v", f.root, err),
+				Hint: "give the directory under which the tree's /usr and /etc stand"}
 		}
 	default:
 		h = probe.This()
@@ -84,8 +88,8 @@ func (f *lookFlags) openHost(ctx context.Context) (*probe.Host, error) {
 			continue
 		}
 		if f.envs[i] = environmentOf(h, env); f.envs[i] == "" {
-			return nil, &usageError{message: "no Python environment at " + env,
-				hint: "give the directory that holds pyvenv.cfg, lib/python3.*, or what pip install --target put there; or none"}
+			return nil, &usage.Error{Message: "no Python environment at " + env,
+				Hint: "give the directory that holds pyvenv.cfg, lib/python3.*, or what pip install --target put there; or none"}
 		}
 	}
 	return h, nil
@@ -106,8 +110,8 @@ func environmentOf(h *probe.Host, name string) string {
 
 func (f *lookFlags) options() probe.Options {
 	opt := probe.Options{Timeout: f.timeout, Envs: f.envs}
-	if f.timeout == 0 && f.limit() == restTimeout {
-		opt.Timeout = restTimeout
+	if f.timeout == 0 && f.limit() == deadline.Rest {
+		opt.Timeout = deadline.Rest
 	}
 	return opt
 }
@@ -200,17 +204,17 @@ func addColour(cmd *cobra.Command, colour *string) {
 func (f *judgeFlags) policy() (verdict.Policy, error) {
 	p := verdict.Policy{Today: time.Now().Format(time.DateOnly), Site: site}
 	if !slices.Contains(failOnWords, f.failOn) {
-		return p, misspelt("severity for --fail-on", f.failOn, failOnWords)
+		return p, usage.RejectUnknown("severity for --fail-on", f.failOn, failOnWords)
 	}
 	for _, want := range f.require {
 		if !slices.Contains(matrix.Requirements(), want) {
-			return p, misspelt("requirement", want, matrix.Requirements())
+			return p, usage.RejectUnknown("requirement", want, matrix.Requirements())
 		}
 	}
 	p.Require = f.require
 	for _, rule := range f.ignore {
 		if !slices.Contains(ruleIDs(), rule) {
-			return p, misspelt("rule", rule, ruleIDs())
+			return p, usage.RejectUnknown("rule", rule, ruleIDs())
 		}
 		p.Waivers = append(p.Waivers, verdict.Waiver{Rule: rule, Reason: "--ignore"})
 	}
@@ -235,7 +239,7 @@ func checkTarget(target matrix.Target, t *matrix.Tables) error {
 	}
 	names := gpuNames(t)
 	if cudaWords.MatchString(target.Driver) {
-		return &usageError{err.Error(), "that is a version of CUDA; the driver's version is in the first line of nvidia-smi"}
+		return &usage.Error{Message: err.Error(), Hint: "that is a version of CUDA; the driver's version is in the first line of nvidia-smi"}
 	}
 	for _, name := range target.GPUs {
 		own := matrix.Target{GPUs: []string{name}}.Check(t)
@@ -243,10 +247,10 @@ func checkTarget(target matrix.Target, t *matrix.Tables) error {
 			if strings.Contains(best, " ") {
 				best = strconv.Quote(best)
 			}
-			return &usageError{err.Error(), "did you mean --gpu " + best + "?"}
+			return &usage.Error{Message: err.Error(), Hint: "did you mean --gpu " + best + "?"}
 		}
 	}
-	return &usageError{message: err.Error()}
+	return &usage.Error{Message: err.Error()}
 }
 
 // gpuNames returns the names of all GPUs, as people say them: RTX 5090.
@@ -277,7 +281,7 @@ func nearestGPU(name string, names []string) string {
 			contains = known
 		}
 	}
-	return cmp.Or(contains, begins, nearest(name, names))
+	return cmp.Or(contains, begins, usage.FindNearest(name, names))
 }
 
 // targets returns the machines to judge for, or one unnamed target if the flags name none.
@@ -305,7 +309,7 @@ func namedMachines(t *matrix.Tables, base matrix.Target, instances, gpus []strin
 	}
 	for _, name := range instances {
 		if !t.HasInstance(name) {
-			return nil, misspeltOf("GPU instance type", name, t.InstanceNames(), listInstances)
+			return nil, usage.RejectUnknownOfMany("GPU instance type", name, t.InstanceNames(), listInstances)
 		}
 		target := base
 		target.Instance = name
@@ -347,8 +351,8 @@ func parseGPUs(word string) ([]string, error) {
 		}
 		name = archName.ReplaceAllString(name, "$1.$2")
 		if name == "" || count == 0 || len(list)+count > maxGPUs {
-			return nil, &usageError{fmt.Sprintf("--gpu %q does not name a machine with 1 to %d GPUs", word, maxGPUs),
-				"give a name or compute capability: L4, 9.0, 8xL4, P100+H100"}
+			return nil, &usage.Error{Message: fmt.Sprintf("--gpu %q does not name a machine with 1 to %d GPUs", word, maxGPUs),
+				Hint: "give a name or compute capability: L4, 9.0, 8xL4, P100+H100"}
 		}
 		list = append(list, slices.Repeat([]string{name}, count)...)
 	}
@@ -361,9 +365,38 @@ func oneMachine(command string, instances, gpus []string) error {
 	several := command + " takes one machine, but the flags name several"
 	switch {
 	case len(instances) == 0 && len(gpus) > 1:
-		return &usageError{several, "--gpu " + pin.Word(strings.Join(gpus, "+")) + " is one machine with all of them"}
+		return &usage.Error{Message: several, Hint: "--gpu " + pin.Word(strings.Join(gpus, "+")) + " is one machine with all of them"}
 	case len(instances) > 0 && len(instances)+len(gpus) > 1:
-		return &usageError{several, "name one: --instance " + pin.Word(instances[0])}
+		return &usage.Error{Message: several, Hint: "name one: --instance " + pin.Word(instances[0])}
 	}
 	return nil
+}
+
+// readMachine reads the machine and shows on a terminal what takes long.
+func (f *lookFlags) readMachine(ctx context.Context, h *probe.Host, says io.Writer) probe.Facts {
+	p := terminal.NewProgress(says)
+	defer p.End()
+	opt := f.options()
+	if !p.IsShown() {
+		return probe.Run(ctx, h, opt)
+	}
+	reading := make(chan string, 100)
+	opt.Tell = func(source string) {
+		select {
+		case reading <- source:
+		default:
+		}
+	}
+	done := make(chan struct{})
+	defer close(done)
+	go p.Watch(f.nameMachine(), reading, done)
+	return probe.Run(ctx, h, opt)
+}
+
+// nameMachine returns what is being read, for a progress line.
+func (f *lookFlags) nameMachine() string {
+	if f.root != "" {
+		return f.root
+	}
+	return "this machine"
 }

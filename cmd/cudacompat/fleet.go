@@ -8,8 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"cudacompat/internal/deadline"
 	"cudacompat/internal/fleet"
 	"cudacompat/internal/report"
+	"cudacompat/internal/terminal"
+	"cudacompat/internal/usage"
 	"cudacompat/matrix"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
@@ -47,8 +50,8 @@ func fleetCommand(s streams) *cobra.Command {
 			"  kubectl get nodes > nodes.txt && cudacompat fleet facts/ --inventory nodes.txt",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return &usageError{message: "fleet takes files or directories",
-					hint: "cudacompat fleet DIR, or - for standard input"}
+				return &usage.Error{Message: "fleet takes files or directories",
+					Hint: "cudacompat fleet DIR, or - for standard input"}
 			}
 			return nil
 		},
@@ -72,12 +75,12 @@ func fleetCommand(s streams) *cobra.Command {
 
 func (f *fleetFlags) run(ctx context.Context, s streams, args []string) error {
 	if f.timeout > 0 {
-		bound, cancel := withDeadline(ctx, f.timeout)
+		bound, cancel := deadline.Set(ctx, f.timeout)
 		defer cancel()
 		ctx = bound
 	}
 	if !slices.Contains(failOnWords, f.failOn) {
-		return misspelt("severity for --fail-on", f.failOn, failOnWords)
+		return usage.RejectUnknown("severity for --fail-on", f.failOn, failOnWords)
 	}
 	if standardInputTwice(append(slices.Clone(args), f.expect)) {
 		return errTwiceStdin
@@ -96,9 +99,9 @@ func (f *fleetFlags) run(ctx context.Context, s streams, args []string) error {
 	}
 	var expected []string
 	if f.expect != "" {
-		expected, err = inTime(ctx, func() ([]string, error) { return inventory(f.expect) })
-		if late := new(lateError); errors.As(err, &late) {
-			return &lateError{fmt.Errorf("cannot read the inventory %q: %w", f.expect, late), "let something write it, or give more --timeout"}
+		expected, err = deadline.Run(ctx, func() ([]string, error) { return inventory(f.expect) })
+		if late := new(deadline.Error); errors.As(err, &late) {
+			return &deadline.Error{Err: fmt.Errorf("cannot read the inventory %q: %w", f.expect, late), Hint: "let something write it, or give more --timeout"}
 		}
 		if err != nil {
 			return err
@@ -107,8 +110,8 @@ func (f *fleetFlags) run(ctx context.Context, s streams, args []string) error {
 	judge := fleet.NewJudge(tables, verdict.Policy{Today: time.Now().Format(time.DateOnly), Site: site}, asked)
 	judge.Expect(expected)
 	found, err := f.judge(ctx, s, args, judge)
-	if late := new(lateError); errors.As(err, &late) { // a file that never ends: what was read before it is left behind
-		complain(s.err, late.Error(), "give more --timeout, or fewer documents")
+	if late := new(deadline.Error); errors.As(err, &late) { // a file that never ends: what was read before it is left behind
+		terminal.Complain(s.err, late.Error(), "give more --timeout, or fewer documents")
 		nothing := fleet.NewJudge(tables, verdict.Policy{}, asked)
 		nothing.Refuse(strings.Join(args, " "), "", late.Error())
 		found, err = nothing.Summary(fleet.StaleAfter(f.maxAge, time.Now())), nil
@@ -126,11 +129,11 @@ func (f *fleetFlags) run(ctx context.Context, s streams, args []string) error {
 func (f *fleetFlags) judge(ctx context.Context, s streams, args []string, judge *fleet.Judge) (fleet.Summary, error) {
 	reading := ctx
 	if f.timeout > 0 {
-		bound, cancel := withDeadline(ctx, f.timeout-f.timeout/summaryShare)
+		bound, cancel := deadline.Set(ctx, f.timeout-f.timeout/summaryShare)
 		defer cancel()
 		reading = bound
 	}
-	return inTime(ctx, func() (fleet.Summary, error) {
+	return deadline.Run(ctx, func() (fleet.Summary, error) {
 		reader := documents{ctx: reading, judge: judge, stdin: s.in}
 		for _, name := range args {
 			if err := reader.read(name); err != nil && reading.Err() == nil {
@@ -176,17 +179,17 @@ func (f *fleetFlags) whatIfs(t *matrix.Tables) ([]fleet.WhatIf, error) {
 			}
 		}
 		if err := w.Check(); err != nil {
-			return nil, &usageError{message: "--what-if " + text + ": " + err.Error()}
+			return nil, &usage.Error{Message: "--what-if " + text + ": " + err.Error()}
 		}
 		if w.Driver == "" && len(w.Builds) == 0 {
-			known := inWords(matrix.Frameworks())
-			return nil, &usageError{message: fmt.Sprintf("--what-if %s is neither a driver nor a release of %s", text, known),
-				hint: "--what-if driver=595.71.05, or --what-if torch==2.14.1+cu130"}
+			known := usage.JoinWords(matrix.Frameworks())
+			return nil, &usage.Error{Message: fmt.Sprintf("--what-if %s is neither a driver nor a release of %s", text, known),
+				Hint: "--what-if driver=595.71.05, or --what-if torch==2.14.1+cu130"}
 		}
 		for _, b := range w.Builds {
 			if known, newest := matrix.KnowsRelease(t, b.Name, b.Version); !known && newest != "" {
-				return nil, &usageError{message: fmt.Sprintf("--what-if %s: the tables do not have this release; the newest %s is %s", text, b.Name, newest),
-					hint: "cudacompat matrix " + b.Name + " lists the releases"}
+				return nil, &usage.Error{Message: fmt.Sprintf("--what-if %s: the tables do not have this release; the newest %s is %s", text, b.Name, newest),
+					Hint: "cudacompat matrix " + b.Name + " lists the releases"}
 			}
 		}
 		list = append(list, w)

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"cudacompat/internal/usage"
 )
 
 // inventoryCap limits a list of nodes, by names and by bytes (5,000 nodes are 100 MB in `kubectl get nodes -o json`).
@@ -23,7 +25,7 @@ const (
 func inventory(name string) ([]string, error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), ""}
+		return nil, &usage.Error{Message: fmt.Sprintf("cannot read %q: %v", name, usage.StripPath(err)), Hint: ""}
 	}
 	defer f.Close()
 	r := bufio.NewReaderSize(io.LimitReader(f, inventoryBytes), 64<<10)
@@ -37,8 +39,8 @@ func inventory(name string) ([]string, error) {
 		err = errors.New("there is no node in it")
 	}
 	if err != nil {
-		return nil, &usageError{fmt.Sprintf("cannot read the inventory %q: %v", name, err),
-			"one name a line, or the output of `kubectl get nodes`, `kubectl get nodes -o json` or `sinfo`"}
+		return nil, &usage.Error{Message: fmt.Sprintf("cannot read the inventory %q: %v", name, err),
+			Hint: "one name a line, or the output of `kubectl get nodes`, `kubectl get nodes -o json` or `sinfo`"}
 	}
 	return names, nil
 }

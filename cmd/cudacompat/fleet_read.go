@@ -19,6 +19,7 @@ import (
 	"cudacompat/internal/fleet"
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/report"
+	"cudacompat/internal/usage"
 	"cudacompat/probe"
 )
 
@@ -45,8 +46,8 @@ func (d *documents) read(name string) error {
 	}
 	info, err := os.Stat(name)
 	if err != nil {
-		return &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)),
-			"cudacompat fleet FILE, DIR, or - for standard input"}
+		return &usage.Error{Message: fmt.Sprintf("cannot read %q: %v", name, usage.StripPath(err)),
+			Hint: "cudacompat fleet FILE, DIR, or - for standard input"}
 	}
 	if !info.IsDir() {
 		return d.file(name)
@@ -54,7 +55,7 @@ func (d *documents) read(name string) error {
 	return filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			d.judge.Refuse(path, "", cause(err).Error())
+			d.judge.Refuse(path, "", usage.StripPath(err).Error())
 		case entry.IsDir() || !slices.Contains(fleetFiles, filepath.Ext(strings.TrimSuffix(path, ".gz"))):
 		case leadsWithin(name, path, entry): // its file is read where it is, as in a volume of Kubernetes
 		case !entry.Type().IsRegular():
@@ -89,7 +90,7 @@ func isEmpty(entry fs.DirEntry) bool {
 func (d *documents) file(name string) error {
 	f, err := os.Open(name)
 	if err != nil {
-		return &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), ""}
+		return &usage.Error{Message: fmt.Sprintf("cannot read %q: %v", name, usage.StripPath(err)), Hint: ""}
 	}
 	defer f.Close()
 	return d.stream(name, f)

@@ -14,7 +14,10 @@ import (
 	"syscall"
 	"time"
 
+	"cudacompat/internal/deadline"
 	"cudacompat/internal/report"
+	"cudacompat/internal/terminal"
+	"cudacompat/internal/usage"
 	"cudacompat/probe/host"
 )
 
@@ -67,7 +70,7 @@ func (c *child) start() error {
 	}
 	in, out, errs, code := pipes[0], pipes[1], pipes[2], pipes[3]
 	kept := keptDescriptors(c.args)
-	setup := childSetup{terminalWidth(os.Stdout), terminalWidth(os.Stderr), 3, mountsInWords(c.mounts)}
+	setup := childSetup{terminal.Width(os.Stdout), terminal.Width(os.Stderr), 3, mountsInWords(c.mounts)}
 	for slices.Contains(kept, setup.Code) {
 		setup.Code++
 	}
@@ -162,7 +165,7 @@ func (c *child) wait() int {
 func (c *child) finish(code int) int {
 	for range 2 {
 		if err := <-c.copied; err != nil && !c.health {
-			complain(os.Stderr, "cannot write the report: "+cause(err).Error(), "")
+			terminal.Complain(os.Stderr, "cannot write the report: "+usage.StripPath(err).Error(), "")
 			code = exitUsage
 		}
 	}
@@ -189,7 +192,7 @@ func (c *child) unanswered(why string) int {
 		_ = report.UnknownLine(os.Stdout, why)
 		return unknownHealth(c.args)
 	}
-	complain(os.Stderr, why, "unmount it, or name fewer files")
+	terminal.Complain(os.Stderr, why, "unmount it, or name fewer files")
 	return exitInconclusive
 }
 
@@ -201,7 +204,7 @@ func serveChild(run func(args []string, s streams) int) {
 		return
 	}
 	syscall.CloseOnExec(setup.Code)
-	fuseNamed = setup.FUSE
+	deadline.SetAbandonable(setup.FUSE)
 	code := run(os.Args[3:], streams{os.Stdin, pipeTo(os.Stdout, setup.Out), pipeTo(os.Stderr, setup.Err)})
 	_, _ = os.Stdout.Close(), os.Stderr.Close()
 	_, _ = syscall.Write(setup.Code, []byte{byte(code)})
@@ -215,3 +218,12 @@ func pipeTo(pipe *os.File, width int) io.Writer {
 	}
 	return pipe
 }
+
+// terminalPipe is a pipe to the process that has the terminal.
+type terminalPipe struct {
+	*os.File
+	width int // of the terminal
+}
+
+// TerminalWidth returns the width of the terminal behind the pipe.
+func (p terminalPipe) TerminalWidth() int { return p.width }

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"cudacompat/internal/deadline"
 	"cudacompat/probe/host"
 )
 
@@ -131,13 +132,13 @@ func fuseLimit(args []string) time.Duration {
 	case args[0] == "fleet":
 		return 0
 	case slices.Contains(args, "--healthcheck"):
-		return healthTimeout + durationIn(args, "--wait")
+		return deadline.Health + durationIn(args, "--wait")
 	case args[0] == "explain":
-		return logTimeout + liveTimeout
+		return deadline.Log + deadline.Live
 	case args[0] == "check", args[0] == "requires":
-		return restTimeout
+		return deadline.Rest
 	}
-	return restTimeout + durationIn(args, "--wait")
+	return deadline.Rest + durationIn(args, "--wait")
 }
 
 // durationIn returns the value of a flag among the arguments, or 0.

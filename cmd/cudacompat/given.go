@@ -13,8 +13,10 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/deadline"
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
+	"cudacompat/internal/usage"
 	"cudacompat/matrix"
 	"cudacompat/matrix/pin"
 	"cudacompat/probe"
@@ -94,14 +96,14 @@ func oneFile(cmd *cobra.Command, args []string) error {
 	}
 	if len(args) > 1 && !slices.ContainsFunc(args, exists) {
 		if pinned := asPinned(strings.Join(args, " ")); pinned != "" {
-			return &usageError{message: fmt.Sprintf("%s takes one file, or releases with their versions, not %q", cmd.Name(),
-				inputLabel(strings.Join(args, " "))), hint: "did you mean " + pinned + "?"}
+			return &usage.Error{Message: fmt.Sprintf("%s takes one file, or releases with their versions, not %q", cmd.Name(),
+				inputLabel(strings.Join(args, " "))), Hint: "did you mean " + pinned + "?"}
 		}
-		return &usageError{message: fmt.Sprintf("%s takes one file, or releases with their versions, not %q", cmd.Name(),
-			inputLabel(strings.Join(args, " "))), hint: "cudacompat " + cmd.Name() + " torch==2.9.0 torchvision==0.24.0"}
+		return &usage.Error{Message: fmt.Sprintf("%s takes one file, or releases with their versions, not %q", cmd.Name(),
+			inputLabel(strings.Join(args, " "))), Hint: "cudacompat " + cmd.Name() + " torch==2.9.0 torchvision==0.24.0"}
 	}
-	return &usageError{message: fmt.Sprintf("%s takes one file, not %d", cmd.Name(), len(args)),
-		hint: "cudacompat " + cmd.Name() + " FILE, or - for standard input"}
+	return &usage.Error{Message: fmt.Sprintf("%s takes one file, not %d", cmd.Name(), len(args)),
+		Hint: "cudacompat " + cmd.Name() + " FILE, or - for standard input"}
 }
 
 // filesOrReleases accepts files and releases of one or more machines, or several images.
@@ -112,7 +114,7 @@ func filesOrReleases(cmd *cobra.Command, args []string) error {
 	case len(args) < 2, i >= 0 && !slices.ContainsFunc(args, exists):
 		return oneFile(cmd, args)
 	case i >= 0:
-		return &usageError{fmt.Sprintf("%q is neither a file nor a release with its version", args[i]), absentHint}
+		return &usage.Error{Message: fmt.Sprintf("%q is neither a file nor a release with its version", args[i]), Hint: absentHint}
 	}
 	return nil
 }
@@ -121,9 +123,9 @@ func filesOrReleases(cmd *cobra.Command, args []string) error {
 func argsInTime(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		limit, _ := cmd.Flags().GetDuration("timeout")
-		ctx, cancel := withDeadline(cmd.Context(), max(cmp.Or(limit, liveTimeout), sayTimeout))
+		ctx, cancel := deadline.Set(cmd.Context(), max(cmp.Or(limit, deadline.Live), deadline.JudgingReserve))
 		defer cancel()
-		_, err := inTime(ctx, func() (struct{}, error) { return struct{}{}, check(cmd, args) })
+		_, err := deadline.Run(ctx, func() (struct{}, error) { return struct{}{}, check(cmd, args) })
 		return err
 	}
 }
@@ -169,7 +171,7 @@ func givenAll(args []string, python, includeRoot string, stdin io.Reader) ([]des
 	}
 	if slices.ContainsFunc(names, isProject) {
 		if len(names) > 1 {
-			return nil, &usageError{"a directory is checked by itself", "name its files instead, or describe the machine with --gpu and --driver"}
+			return nil, &usage.Error{Message: "a directory is checked by itself", Hint: "name its files instead, or describe the machine with --gpu and --driver"}
 		}
 		return givenProject(names[0], python, includeRoot)
 	}
@@ -191,8 +193,8 @@ func givenFacts(name, python, includeRoot string, stdin io.Reader) (probe.Facts,
 	case err != nil:
 		return probe.Facts{}, err
 	case len(list) > 1:
-		return probe.Facts{}, &usageError{fmt.Sprintf("%q is of %d machines, which say otherwise of each other", name, len(list)),
-			"`cudacompat check` judges each; give the report of one"}
+		return probe.Facts{}, &usage.Error{Message: fmt.Sprintf("%q is of %d machines, which say otherwise of each other", name, len(list)),
+			Hint: "`cudacompat check` judges each; give the report of one"}
 	}
 	return list[0].facts, list[0].foreign
 }
@@ -210,7 +212,7 @@ func givenMachines(name, python, includeRoot string, stdin io.Reader) ([]descrip
 	defer in.Close()
 	data, err := io.ReadAll(io.LimitReader(in, givenCap+1))
 	if err != nil {
-		return nil, &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), givenHint}
+		return nil, &usage.Error{Message: fmt.Sprintf("cannot read %q: %v", name, usage.StripPath(err)), Hint: givenHint}
 	}
 	if len(data) > givenCap {
 		_, err := probe.GivenFile(documentOf(name, data[:headBytes], includes)) // an archive is called one
@@ -247,17 +249,17 @@ func isStructured(data []byte) bool {
 func unreadableFile(name string, size int, err error) error {
 	switch {
 	case errors.Is(err, probe.ErrArchive):
-		return &usageError{fmt.Sprintf("%q: %v", name, err), archiveHint}
+		return &usage.Error{Message: fmt.Sprintf("%q: %v", name, err), Hint: archiveHint}
 	case size > givenCap:
-		return &usageError{fmt.Sprintf("cannot read %q: it is larger than %d MiB, which no report and no lock is",
-			name, givenCap>>20), givenHint}
+		return &usage.Error{Message: fmt.Sprintf("cannot read %q: it is larger than %d MiB, which no report and no lock is",
+			name, givenCap>>20), Hint: givenHint}
 	case size == 0:
-		return &usageError{fmt.Sprintf("%q is empty", name), givenHint}
+		return &usage.Error{Message: fmt.Sprintf("%q is empty", name), Hint: givenHint}
 	case isRequirement(name):
-		return &usageError{fmt.Sprintf("%q is not a requirement", inputLabel(name)),
-			"give releases as pip names them: torch==2.9.0 torchvision==0.24.0"}
+		return &usage.Error{Message: fmt.Sprintf("%q is not a requirement", inputLabel(name)),
+			Hint: "give releases as pip names them: torch==2.9.0 torchvision==0.24.0"}
 	}
-	return &usageError{fmt.Sprintf("%q: %v", name, err), hintForUnsupportedFile(name)}
+	return &usage.Error{Message: fmt.Sprintf("%q: %v", name, err), Hint: hintForUnsupportedFile(name)}
 }
 
 // documentOf returns the document read under a name.
@@ -313,23 +315,23 @@ func openInput(name string, stdin io.Reader) (io.ReadCloser, error) {
 	link, notLink := os.Readlink(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && notLink == nil:
-		return nil, &usageError{fmt.Sprintf("cannot read %q: it is a link to %q, which is not there", name, link), absentHint}
+		return nil, &usage.Error{Message: fmt.Sprintf("cannot read %q: it is a link to %q, which is not there", name, link), Hint: absentHint}
 	case errors.Is(err, fs.ErrNotExist) && imageReference.MatchString(name):
-		return nil, &usageError{fmt.Sprintf("%q is not a file, and no image is fetched", name),
-			"pipe it: docker save " + pin.Word(imageReference.FindStringSubmatch(name)[1]) + " | cudacompat check -"}
+		return nil, &usage.Error{Message: fmt.Sprintf("%q is not a file, and no image is fetched", name),
+			Hint: "pipe it: docker save " + pin.Word(imageReference.FindStringSubmatch(name)[1]) + " | cudacompat check -"}
 	case errors.Is(err, fs.ErrNotExist):
 		hint := absentHint
 		if pinned := asPinned(name); pinned != "" {
-			return nil, &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), "did you mean " + pinned + "?"}
+			return nil, &usage.Error{Message: fmt.Sprintf("cannot read %q: %v", name, usage.StripPath(err)), Hint: "did you mean " + pinned + "?"}
 		}
 		if bareName.MatchString(name) {
 			hint += "; a release of a package is given as pip names it: " + pin.Word(name+"==VERSION")
 		}
-		return nil, &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), hint}
+		return nil, &usage.Error{Message: fmt.Sprintf("cannot read %q: %v", name, usage.StripPath(err)), Hint: hint}
 	case errors.Is(err, fs.ErrPermission):
-		return nil, &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), "run it as a user who may read the file"}
+		return nil, &usage.Error{Message: fmt.Sprintf("cannot read %q: %v", name, usage.StripPath(err)), Hint: "run it as a user who may read the file"}
 	case err != nil:
-		return nil, &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), givenHint}
+		return nil, &usage.Error{Message: fmt.Sprintf("cannot read %q: %v", name, usage.StripPath(err)), Hint: givenHint}
 	}
 	return f, nil
 }

@@ -16,15 +16,17 @@ import (
 	"time"
 
 	"cudacompat/internal/config"
+	"cudacompat/internal/deadline"
 	"cudacompat/internal/guard"
 	"cudacompat/internal/report"
+	"cudacompat/internal/terminal"
+	"cudacompat/internal/usage"
 	"cudacompat/matrix"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
 	"cudacompat/probe/facts"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 )
 
 // guardFlags are the flags before the installer's command.
@@ -80,7 +82,7 @@ func afterDash(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 && cmd.ArgsLenAtDash() == 0 {
 		return nil
 	}
-	return &usageError{"guard takes the installer's command behind --", "cudacompat guard -- uv pip install vllm"}
+	return &usage.Error{Message: "guard takes the installer's command behind --", Hint: "cudacompat guard -- uv pip install vllm"}
 }
 
 // nothingInstalled is printed whenever the installer was not run, so that guard's exit code 1 differs from the
@@ -94,7 +96,7 @@ func (f *guardFlags) guard(ctx context.Context, s streams, argv []string) (code 
 	defer stop()
 	command, err := guard.Parse(argv)
 	if err != nil {
-		return 0, &usageError{err.Error(), "guard understands " + guard.Forms}
+		return 0, &usage.Error{Message: err.Error(), Hint: "guard understands " + guard.Forms}
 	}
 	if err := oneMachine("guard", f.instances, f.gpus); err != nil {
 		return 0, err
@@ -152,10 +154,10 @@ func (f *guardFlags) prepareGuard(ctx context.Context, s streams, c guard.Comman
 
 // without ends the run if there is no forecast.
 func (g *guarding) without(err error) (int, error) {
-	if usage := new(usageError); errors.As(err, &usage) {
+	if mistake := new(usage.Error); errors.As(err, &mistake) {
 		return 0, err
 	}
-	complain(g.s.err, err.Error(), "")
+	terminal.Complain(g.s.err, err.Error(), "")
 	fmt.Fprintln(g.s.err, nothingInstalled)
 	if s := stopped(0); errors.As(err, &s) {
 		return s.exit(), nil
@@ -218,7 +220,7 @@ func (g *guarding) dryRun(ctx context.Context, c guard.Command) (probe.Facts, er
 	}
 	limit, cancel := context.WithTimeoutCause(ctx, g.f.timeout, fmt.Errorf("it took longer than %s (--timeout)", g.f.timeout))
 	defer cancel()
-	done := showWaiting(g.s.err, fmt.Sprintf("guard: asking %s what it would change; nothing is installed yet", c.By))
+	done := terminal.ShowWaiting(g.s.err, fmt.Sprintf("guard: asking %s what it would change; nothing is installed yet", c.By))
 	out, says, err := guard.DryRun(limit, argv)
 	done()
 	if err != nil {
@@ -227,14 +229,14 @@ func (g *guarding) dryRun(ctx context.Context, c guard.Command) (probe.Facts, er
 		}
 		return probe.Facts{}, err
 	}
-	plan, err := inTime(limit, func() (probe.Facts, error) {
+	plan, err := deadline.Run(limit, func() (probe.Facts, error) {
 		plan, err := probe.Given(append(out, says...))
 		if err != nil && c.By == "pip" {
 			plan, err = probe.Given(out)
 		}
 		return plan, err
 	})
-	late := new(lateError)
+	late := new(deadline.Error)
 	switch {
 	case errors.As(err, &late) && ctx.Err() != nil:
 		return plan, context.Cause(ctx)
@@ -333,7 +335,7 @@ func (g *guarding) looking(env string) probe.Options {
 }
 
 func (g *guarding) verdict(ctx context.Context, facts probe.Facts) verdict.Verdict {
-	judging, cancel := forJudging(ctx)
+	judging, cancel := deadline.StartJudging(ctx)
 	defer cancel()
 	facts.Complete()
 	return matrix.Check(judging, g.tables, facts, g.targets, g.policy)
@@ -543,7 +545,7 @@ func (g *guarding) act(ctx context.Context, stop context.CancelFunc) (int, error
 func (g *guarding) stops() *int {
 	code := map[guard.Decision]int{guard.Fine: exitOK, guard.Breaks: exitIncompatible, guard.Unclear: exitInconclusive}
 	own := code[g.forecast.Decision]
-	asks := g.forecast.Decision == guard.Unclear && (g.f.yes || terminal(g.s.in) && terminal(g.s.err))
+	asks := g.forecast.Decision == guard.Unclear && (g.f.yes || terminal.IsTerminal(g.s.in) && terminal.IsTerminal(g.s.err))
 	if g.f.dryRun || own != exitOK && !asks {
 		return &own
 	}
@@ -557,15 +559,10 @@ func (g *guarding) unclearHint() string {
 	return "hint: --yes installs anyway"
 }
 
-func terminal(stream any) bool {
-	file, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd()))
-}
-
 // askConsent asks on the terminal. It reads only the answer, because what follows is for the installer.
 func (g *guarding) askConsent(ctx context.Context) bool {
 	fmt.Fprint(g.s.err, "install anyway? [y/N] ")
-	answer, err := inTime(ctx, func() (string, error) { return lineOf(g.s.in), nil })
+	answer, err := deadline.Run(ctx, func() (string, error) { return lineOf(g.s.in), nil })
 	if err != nil {
 		fmt.Fprintln(g.s.err)
 	}
@@ -595,7 +592,7 @@ func (g *guarding) run() (int, error) {
 		out = g.s.err
 	}
 	in := g.s.in
-	if g.command.Verb != "uninstall" && !terminal(in) {
+	if g.command.Verb != "uninstall" && !terminal.IsTerminal(in) {
 		in = nil // as for the dry run: a requirements file can include standard input
 	}
 	code, err := guard.Run(g.command.Argv, g.signals, in, out, g.s.err)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/report/layout"
+	"cudacompat/internal/terminal"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -29,7 +30,7 @@ type helpPage struct {
 
 // newHelpPage returns a page as wide as the terminal, but at most helpWidth.
 func newHelpPage(w io.Writer) helpPage {
-	if width := terminalWidth(w); width > 0 {
+	if width := terminal.Width(w); width > 0 {
 		return helpPage{w, min(width, helpWidth)}
 	}
 	return helpPage{w, helpWidth}

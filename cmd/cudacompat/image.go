@@ -10,6 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"cudacompat/internal/deadline"
+	"cudacompat/internal/terminal"
+	"cudacompat/internal/usage"
 	"cudacompat/matrix"
 	"cudacompat/probe"
 	"cudacompat/probe/facts"
@@ -85,7 +88,7 @@ func imageNamedInTime(ctx context.Context, name string, stdin io.Reader) (source
 		source *imageSource
 		in     io.Reader
 	}
-	found, err := inTime(ctx, func() (named, error) {
+	found, err := deadline.Run(ctx, func() (named, error) {
 		source, in := imageNamed(name, stdin)
 		return named{source, in}, nil
 	})
@@ -151,11 +154,11 @@ func (s *imageSource) facts(ctx context.Context, limit time.Duration, opt probe.
 // read reads the image as a directory tree at rest. An image that was not read in time was not looked at, which leaves
 // the outcome open.
 func (s *imageSource) read(ctx context.Context, limit time.Duration, opt probe.ImageOptions, says io.Writer) (probe.Facts, error) {
-	p := newProgress(says)
+	p := terminal.NewProgress(says)
 	opt.Tag = s.tag
-	opt.Tell = func(read int64) { p.tell(func() string { return s.sofar(read) }) }
+	opt.Tell = func(read int64) { p.Tell(func() string { return s.sofar(read) }) }
 	image, err := s.open(ctx, opt)
-	p.end()
+	p.End()
 	switch {
 	case ctx.Err() != nil:
 		return probe.Facts{Unread: []facts.Unread{{Place: s.name, Reason: context.Cause(ctx).Error(), Kind: facts.UnreadCut}}}, nil
@@ -169,24 +172,24 @@ func (s *imageSource) read(ctx context.Context, limit time.Duration, opt probe.I
 // refusal says why an image is not read, and what to do.
 func (s *imageSource) refusal(err error) error {
 	other, platforms := new(probe.OtherPlatform), new(probe.ManyPlatforms)
-	said := &usageError{message: fmt.Sprintf("%q: %v", s.name, err)}
+	said := &usage.Error{Message: fmt.Sprintf("%q: %v", s.name, err)}
 	switch {
 	case errors.Is(err, probe.ErrNoImage):
-		said.hint = "give what docker save, podman save or skopeo copy writes; a tree of files is for cudacompat doctor --root DIR"
+		said.Hint = "give what docker save, podman save or skopeo copy writes; a tree of files is for cudacompat doctor --root DIR"
 	case errors.As(err, new(*probe.ManyImages)):
-		said.hint = "name the one that you mean, oci:DIR:TAG or oci-archive:FILE:TAG, or save only that one: docker save IMAGE"
+		said.Hint = "name the one that you mean, oci:DIR:TAG or oci-archive:FILE:TAG, or save only that one: docker save IMAGE"
 	case errors.As(err, new(*probe.NoTag)):
-		said.hint = "give one of these, or leave it out where there is one"
+		said.Hint = "give one of these, or leave it out where there is one"
 	case errors.As(err, &other):
-		said.hint = "leave --platform out, or copy the other one: skopeo copy --override-arch " +
+		said.Hint = "leave --platform out, or copy the other one: skopeo copy --override-arch " +
 			strings.Split(other.Want, "/")[1] + " docker://IMAGE oci-archive:FILE"
 	case errors.As(err, &platforms) && platforms.Machines:
-		said.hint = "name machines of one architecture at a time, or --platform " + platforms.Have[0]
+		said.Hint = "name machines of one architecture at a time, or --platform " + platforms.Have[0]
 	case errors.As(err, &platforms):
-		said.hint = "say which one: --platform " + platforms.Have[0]
+		said.Hint = "say which one: --platform " + platforms.Have[0]
 	default:
-		said.message = fmt.Sprintf("cannot read the image %q: %v", s.name, err)
-		said.hint = "copy it again: skopeo copy docker://IMAGE oci-archive:FILE"
+		said.Message = fmt.Sprintf("cannot read the image %q: %v", s.name, err)
+		said.Hint = "copy it again: skopeo copy docker://IMAGE oci-archive:FILE"
 	}
 	return said
 }
@@ -194,11 +197,11 @@ func (s *imageSource) refusal(err error) error {
 // imageOptions says which image is meant: the one for a platform, otherwise those for the machines.
 func imageOptions(platform string, t *matrix.Tables, targets []matrix.Target) (opt probe.ImageOptions, err error) {
 	if platform == onWindows {
-		return opt, &usageError{"--platform " + platform + " is not for images: their programs are Linux'", "linux/amd64, or leave it out"}
+		return opt, &usage.Error{Message: "--platform " + platform + " is not for images: their programs are Linux'", Hint: "linux/amd64, or leave it out"}
 	}
 	if platform != "" && !isSystem(platform) {
 		if opt.Platform, err = probe.ParsePlatform(platform); err != nil {
-			return opt, &usageError{message: "--platform " + err.Error()}
+			return opt, &usage.Error{Message: "--platform " + err.Error()}
 		}
 		return opt, nil
 	}
@@ -219,20 +222,20 @@ func notImage(platform, name string) error {
 		return nil
 	}
 	if _, err := probe.ParsePlatform(platform); err != nil {
-		return misspelt("platform", platform, platformsOf())
+		return usage.RejectUnknown("platform", platform, platformsOf())
 	}
 	message := fmt.Sprintf("--platform %s is for images, and %s is none", platform, name)
 	if isImageName(name) {
 		message = fmt.Sprintf("--platform %s is for images that are read, and %s is only named", platform, name)
 	}
-	return &usageError{message, "leave it out, or name the machine: --instance or --gpu"}
+	return &usage.Error{Message: message, Hint: "leave it out, or name the machine: --instance or --gpu"}
 }
 
 func (s *imageSource) open(ctx context.Context, opt probe.ImageOptions) (*probe.Image, error) {
 	if file, ok := s.from.(*os.File); ok {
 		_, _ = file.Seek(0, io.SeekStart) // it may have been read for another platform; a pipe goes on where it is
 	}
-	return inTime(ctx, func() (*probe.Image, error) {
+	return deadline.Run(ctx, func() (*probe.Image, error) {
 		if s.dir != "" {
 			return probe.OpenLayout(ctx, s.dir, opt)
 		}

@@ -10,8 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"cudacompat/internal/deadline"
 	"cudacompat/internal/redact"
 	"cudacompat/internal/report"
+	"cudacompat/internal/usage"
 	"cudacompat/matrix"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
@@ -37,7 +39,7 @@ func imagesNamed(args []string, stdin io.Reader) (images []*imageSource, in io.R
 		images = append(images, image)
 	}
 	if err == nil && len(images) > 0 && other != "" {
-		err = &usageError{fmt.Sprintf("%q is an image, and %q is none that is read beside it", images[0].name, other), "check them one after the other"}
+		err = &usage.Error{Message: fmt.Sprintf("%q is an image, and %q is none that is read beside it", images[0].name, other), Hint: "check them one after the other"}
 	}
 	if err != nil || len(images) == 0 {
 		for _, open := range images {
@@ -59,7 +61,7 @@ func standardInputTwice(names []string) bool {
 	return count > 1
 }
 
-var errTwiceStdin = &usageError{"standard input is given twice", "give - once"}
+var errTwiceStdin = &usage.Error{Message: "standard input is given twice", Hint: "give - once"}
 
 // ranks orders outcomes, worst first.
 var ranks = map[verdict.Outcome]int{verdict.Incompatible: 0, verdict.Inconclusive: 1, verdict.Compatible: 2}
@@ -68,10 +70,10 @@ var ranks = map[verdict.Outcome]int{verdict.Incompatible: 0, verdict.Inconclusiv
 // unreadable image does not affect the others.
 func (f *judgeFlags) judgeImages(ctx context.Context, images []*imageSource, platform string, limit time.Duration, s streams) error {
 	if len(f.formats) > 0 && !slices.Equal(f.formats, []string{"text"}) {
-		return &usageError{"several images are judged in one table, which has no other format",
-			"leave -o out, or give one image"}
+		return &usage.Error{Message: "several images are judged in one table, which has no other format",
+			Hint: "leave -o out, or give one image"}
 	}
-	reading, cancel := withDeadline(ctx, limit)
+	reading, cancel := deadline.Set(ctx, limit)
 	defer cancel()
 	job, err := f.prepare(reading, s)
 	if err != nil {
@@ -128,7 +130,7 @@ func (s *imageSource) forMachine(ctx context.Context, read map[string]probe.Fact
 	if found, ok := read[machine]; ok {
 		return found
 	}
-	ctx, cancel := withDeadline(ctx, limit)
+	ctx, cancel := deadline.Set(ctx, limit)
 	defer cancel()
 	found, err := s.read(ctx, limit, opt, to.err)
 	if err != nil {

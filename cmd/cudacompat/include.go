@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"cudacompat/internal/usage"
 	"cudacompat/probe/host"
 
 	"github.com/spf13/cobra"
@@ -36,8 +37,8 @@ func fenceOf(name, root string) (fence, error) {
 		return f, nil
 	}
 	if info, err := os.Stat(root); err != nil || !info.IsDir() {
-		return f, &usageError{fmt.Sprintf("--include-root %q is not a directory", root),
-			"give the directory below which the included files are"}
+		return f, &usage.Error{Message: fmt.Sprintf("--include-root %q is not a directory", root),
+			Hint: "give the directory below which the included files are"}
 	}
 	f.roots = append(f.roots, root)
 	return f, nil
@@ -109,7 +110,7 @@ func (f fence) beneath(root, name string) (string, error) {
 func readBeneath(dir, name string) ([]byte, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, cause(err)
+		return nil, usage.StripPath(err)
 	}
 	defer root.Close()
 	if info, err := root.Stat(name); err != nil {
@@ -126,7 +127,7 @@ func readBeneath(dir, name string) ([]byte, error) {
 		return nil, errSpecial
 	}
 	data, err := io.ReadAll(io.LimitReader(file, givenCap))
-	return data, cause(err)
+	return data, usage.StripPath(err)
 }
 
 var errSpecial = errors.New("not a regular file")
@@ -134,7 +135,7 @@ var errSpecial = errors.New("not a regular file")
 // fenceReason returns why a file below a directory is not opened. Package os exports no error for a link that leads
 // outside.
 func fenceReason(err error) error {
-	if err = cause(err); err.Error() == "path escapes from parent" {
+	if err = usage.StripPath(err); err.Error() == "path escapes from parent" {
 		return errOutside
 	}
 	return err

@@ -11,14 +11,13 @@ import (
 	"path/filepath"
 	"time"
 
+	"cudacompat/internal/deadline"
 	"cudacompat/internal/logs"
+	"cudacompat/internal/usage"
 )
 
 // maxLogs limits the files in a directory of rank logs.
 const maxLogs = 4096
-
-// logTimeout is how long explain reads without --timeout.
-const logTimeout = 60 * time.Second
 
 // diagnosisTimeout is the time reserved after reading. A log that uses all its time has much to judge.
 const diagnosisTimeout = 150 * time.Millisecond
@@ -31,18 +30,18 @@ const logHint = "give a log, a directory of rank logs, or - for standard input"
 func diagnose(ctx context.Context, all []logs.Signature, names []string, limit time.Duration,
 	stdin io.Reader) (d logs.Diagnosis, head []byte, err error) {
 	if limit <= 0 {
-		limit = logTimeout
+		limit = deadline.Log
 	}
-	ctx, cancel := reserving(ctx, limit, min(limit/10, diagnosisTimeout))
+	ctx, cancel := deadline.SetReserving(ctx, limit, min(limit/10, diagnosisTimeout))
 	defer cancel()
 	var sources []logs.Source
 	for _, name := range names {
 		found, err := logFiles(ctx, name)
 		if err != nil {
-			return d, nil, &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), logHint}
+			return d, nil, &usage.Error{Message: fmt.Sprintf("cannot read %q: %v", name, usage.StripPath(err)), Hint: logHint}
 		}
 		for _, file := range found.names {
-			sources = append(sources, logs.Source{Name: file, Reader: &deadlineReader{ctx, logSource(file, stdin)}})
+			sources = append(sources, logs.Source{Name: file, Reader: deadline.NewReader(ctx, logSource(file, stdin))})
 		}
 		for _, why := range found.left {
 			sources = append(sources, logs.Source{Name: name, Reader: unreadable{why}})
@@ -76,7 +75,7 @@ func (h *headReader) Read(p []byte) (int, error) {
 func judgeLogs(ctx context.Context, all []logs.Signature, sources []logs.Source) (logs.Diagnosis, error) {
 	d, err := logs.Read(ctx, all, sources)
 	if err != nil && ctx.Err() == nil && d.Cause == logs.NothingFound && len(d.Unread) >= len(sources) {
-		return d, &usageError{message: err.Error(), hint: logHint}
+		return d, &usage.Error{Message: err.Error(), Hint: logHint}
 	}
 	return d, nil
 }
@@ -128,7 +127,7 @@ func logsBelow(ctx context.Context, dir string) (logSet, error) {
 		case err != nil && path == dir:
 			return err
 		case err != nil:
-			found.left = append(found.left, fmt.Errorf("%s: %w", path, cause(err)))
+			found.left = append(found.left, fmt.Errorf("%s: %w", path, usage.StripPath(err)))
 		case e.Type()&fs.ModeSymlink != 0 && leadsOut(path, dir):
 			links++
 		case !e.Type().IsRegular():
@@ -185,30 +184,6 @@ func isText(name string) bool {
 	marked := bytes.HasPrefix(head, []byte{0x1f, 0x8b}) || bytes.HasPrefix(head, []byte{0xff,
 		0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff})
 	return marked || !bytes.Contains(head[:n], []byte{0})
-}
-
-// deadlineReader is a reader that gives up at the deadline, because a pipe may have no writer, or an endless one.
-type deadlineReader struct {
-	ctx  context.Context
-	from io.Reader
-}
-
-func (a *deadlineReader) Read(p []byte) (int, error) {
-	type answer struct {
-		n   int
-		err error
-	}
-	answers := make(chan answer, 1)
-	go func() {
-		n, err := a.from.Read(p)
-		answers <- answer{n, err}
-	}()
-	select {
-	case got := <-answers:
-		return got.n, got.err
-	case <-a.ctx.Done():
-		return 0, context.Cause(a.ctx)
-	}
 }
 
 // lazyFile opens its file at the first read and closes it after the last, because a directory can have more logs than a

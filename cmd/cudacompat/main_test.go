@@ -11,13 +11,15 @@ import (
 	"testing"
 	"time"
 
+	"cudacompat/internal/deadline"
+
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
 func TestMain(m *testing.M) {
 	raiseTimeouts()
 	testscript.Main(m, map[string]func(){"cudacompat": func() {
-		sayTimeout *= 30 // a script whose time is up still prints what was read
+		deadline.JudgingReserve *= 30 // a script whose time is up still prints what was read
 		main()
 	}})
 }
@@ -25,7 +27,7 @@ func TestMain(m *testing.M) {
 // raiseTimeouts multiplies the default time limits, in this process and in those that scripts start. A test of a time
 // limit passes --timeout.
 func raiseTimeouts() {
-	for _, limit := range []*time.Duration{&liveTimeout, &restTimeout, &imageTimeout, &checkTimeout} {
+	for _, limit := range []*time.Duration{&deadline.Live, &deadline.Rest, &deadline.Image, &deadline.Check} {
 		*limit *= 30
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"cudacompat/internal/report"
 	"cudacompat/internal/tables"
+	"cudacompat/internal/usage"
 	"cudacompat/matrix"
 
 	"github.com/spf13/cobra"
@@ -92,7 +93,7 @@ func (f *matrixFlags) rows(ctx context.Context, s streams, t *matrix.Tables, tab
 
 func filterGrid(t *matrix.Tables, table string, words []string) (tables.Grid, error) {
 	if !slices.Contains(tables.Names(), table) {
-		return tables.Grid{}, misspelt("table", table, tables.Names())
+		return tables.Grid{}, usage.RejectUnknown("table", table, tables.Names())
 	}
 	g, err := t.Grid(table)
 	if err != nil {
@@ -107,14 +108,14 @@ func filterGrid(t *matrix.Tables, table string, words []string) (tables.Grid, er
 			}
 		}
 		if filter.Column != "" && g.Column(filter.Column) < 0 {
-			return g, misspelt("column in "+table, filter.Column, g.Columns)
+			return g, usage.RejectUnknown("column in "+table, filter.Column, g.Columns)
 		}
 		kept, err := g.Where(filter)
 		if err != nil {
-			return g, &usageError{message: err.Error(), hint: "cudacompat matrix " + table + " shows the rows"}
+			return g, &usage.Error{Message: err.Error(), Hint: "cudacompat matrix " + table + " shows the rows"}
 		}
 		if known, _ := all.Where(filter); filter.Column == "" && len(known.Rows) == 0 {
-			return g, misspeltOf("key in "+table, word, keysOf(g), "cudacompat matrix "+table)
+			return g, usage.RejectUnknownOfMany("key in "+table, word, keysOf(g), "cudacompat matrix "+table)
 		}
 		g = kept
 	}
@@ -127,8 +128,8 @@ func productName(t *matrix.Tables, name string) (string, error) {
 		return rows[0].Name, nil
 	}
 	if chip := t.ChipNamed(name); chip != nil {
-		return "", &usageError{"the table product has no row of " + name + ": no first driver of it is published, and its branches are those of its chip",
-			"cudacompat matrix gpu " + chip.Chip}
+		return "", &usage.Error{Message: "the table product has no row of " + name + ": no first driver of it is published, and its branches are those of its chip",
+			Hint: "cudacompat matrix gpu " + chip.Chip}
 	}
 	return name, nil
 }
@@ -149,8 +150,8 @@ func keysOf(g tables.Grid) []string {
 // showOrigin shows one value of the rows that the words identify, with its sources.
 func (f *matrixFlags) showOrigin(ctx context.Context, s streams, t *matrix.Tables, args []string) error {
 	if len(args) < 3 {
-		return &usageError{message: "matrix why takes a table, a key and a column",
-			hint: "cudacompat matrix why torch 2.6.0+cu124 driver"}
+		return &usage.Error{Message: "matrix why takes a table, a key and a column",
+			Hint: "cudacompat matrix why torch 2.6.0+cu124 driver"}
 	}
 	table, words, column := args[0], args[1:len(args)-1], args[len(args)-1]
 	g, err := filterGrid(t, table, words)
@@ -158,11 +159,11 @@ func (f *matrixFlags) showOrigin(ctx context.Context, s streams, t *matrix.Table
 		return err
 	}
 	if !slices.Contains(g.WhyColumns(), column) {
-		return misspelt("column in "+table, column, g.WhyColumns())
+		return usage.RejectUnknown("column in "+table, column, g.WhyColumns())
 	}
 	if len(g.Rows) == 0 {
-		return &usageError{message: fmt.Sprintf("no row of %s fits %s", table, strings.Join(words, " ")),
-			hint: "cudacompat matrix " + table + " shows the rows"}
+		return &usage.Error{Message: fmt.Sprintf("no row of %s fits %s", table, strings.Join(words, " ")),
+			Hint: "cudacompat matrix " + table + " shows the rows"}
 	}
 	return emit(ctx, s, report.WhyFormats, f.formats, f.colour, f.all, matrix.Whys(t, g, column))
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cudacompat/internal/budget"
+	"cudacompat/internal/deadline"
 	"cudacompat/probe/facts"
 )
 
@@ -54,7 +55,7 @@ func TestNoMemoryIsInconclusive(t *testing.T) {
 	if len(unread) != 1 || unread[0].Kind != facts.UnreadCut || unread[0].Reason != "it takes more memory than a run may" {
 		t.Errorf("%+v", unread)
 	}
-	judging, cancel := forJudging(ctx)
+	judging, cancel := deadline.StartJudging(ctx)
 	defer cancel()
 	if judging.Err() != nil {
 		t.Error("there is no time to say so")

@@ -6,13 +6,12 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"cudacompat/internal/report"
 	"cudacompat/internal/report/layout"
-
-	"golang.org/x/term"
+	"cudacompat/internal/terminal"
+	"cudacompat/internal/usage"
 )
 
 // colourWords are the values of --color.
@@ -60,8 +59,8 @@ func parseOutputs[T any](formats []report.Format[T], specs []string, colour stri
 		if o.file != "" && slices.ContainsFunc(result.list, func(other output[T]) bool {
 			return other.file != "" && oneFileOf(other.file, o.file)
 		}) {
-			return result, &usageError{message: fmt.Sprintf("two formats would be written to %q", o.file),
-				hint: "give each its own file"}
+			return result, &usage.Error{Message: fmt.Sprintf("two formats would be written to %q", o.file),
+				Hint: "give each its own file"}
 		}
 		result.list = append(result.list, o)
 	}
@@ -85,12 +84,12 @@ func parseOutput[T any](formats []report.Format[T], spec string, screen layout.S
 	i := slices.IndexFunc(formats, func(f report.Format[T]) bool { return f.Name == name })
 	switch {
 	case i < 0:
-		return output[T]{}, misspelt("format", name, namesOf(formats))
+		return output[T]{}, usage.RejectUnknown("format", name, namesOf(formats))
 	case file == "-": // standard output, as other programs have it
 		file = ""
 	case toFile && file == "":
-		return output[T]{}, &usageError{message: "-o " + spec + " names no file",
-			hint: "-o " + name + "=FILE, or -o " + name + " for standard output"}
+		return output[T]{}, &usage.Error{Message: "-o " + spec + " names no file",
+			Hint: "-o " + name + "=FILE, or -o " + name + " for standard output"}
 	case toFile:
 		screen = layout.Style{All: screen.All}
 	}
@@ -119,9 +118,9 @@ func (o outputs[T]) asJSON() bool {
 // styleFor decides colour, width and marks. Colour follows the first of these that applies: --color, NO_COLOR,
 // CLICOLOR_FORCE and FORCE_COLOR, TERM=dumb, and whether out is a terminal.
 func styleFor(colour string, out io.Writer) (layout.Style, error) {
-	width := terminalWidth(out)
-	terminal := width > 0
-	style := layout.Style{Colour: terminal && os.Getenv("TERM") != "dumb", ASCII: !unicodeLocale()}
+	width := terminal.Width(out)
+	onTerminal := width > 0
+	style := layout.Style{Colour: onTerminal && os.Getenv("TERM") != "dumb", ASCII: !unicodeLocale()}
 	if forcesColour(os.Getenv("CLICOLOR_FORCE")) || forcesColour(os.Getenv("FORCE_COLOR")) {
 		style.Colour = true
 	}
@@ -133,25 +132,15 @@ func styleFor(colour string, out io.Writer) (layout.Style, error) {
 	case "always", "never":
 		style.Colour = colour == "always"
 	default:
-		return style, misspelt("choice for --color", colour, colourWords)
+		return style, usage.RejectUnknown("choice for --color", colour, colourWords)
 	}
-	if terminal {
+	if onTerminal {
 		style.Width = width
 	}
 	return style, nil
 }
 
 func forcesColour(value string) bool { return value != "" && value != "0" }
-
-func screenWidth(f *os.File) int {
-	if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
-		return max(width, 40)
-	}
-	if width, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && width > 0 {
-		return max(width, 40)
-	}
-	return 80
-}
 
 // unicodeLocale reports whether the reader's locale supports UTF-8. It assumes so if there is no locale: containers and
 // services have none, and their output is read elsewhere.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"cudacompat/internal/usage"
 	"cudacompat/probe"
 )
 
@@ -17,7 +18,7 @@ import (
 // Code that would read one is not linked into it.
 const inPage = runtime.GOOS == "js"
 
-var errInPage = &usageError{"a page does not look at a machine", "run cudacompat there"}
+var errInPage = &usage.Error{Message: "a page does not look at a machine", Hint: "run cudacompat there"}
 
 // pasteTimeout limits the judging of a paste. A browser is slower than a machine, and the page stops whatever takes
 // longer.

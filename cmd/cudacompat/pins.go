@@ -7,9 +7,12 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/deadline"
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/offer"
 	"cudacompat/internal/report"
+	"cudacompat/internal/terminal"
+	"cudacompat/internal/usage"
 	"cudacompat/matrix"
 	"cudacompat/matrix/pin"
 	"cudacompat/probe"
@@ -65,7 +68,7 @@ func pinsCommand(s streams) *cobra.Command {
 }
 
 func (f *pinsFlags) run(ctx context.Context, s streams) error {
-	reading, cancel := withDeadline(ctx, f.limit())
+	reading, cancel := deadline.Set(ctx, f.limit())
 	defer cancel()
 	tables, err := f.load(reading)
 	if err != nil {
@@ -92,15 +95,15 @@ func (f *pinsFlags) run(ctx context.Context, s streams) error {
 	if err := refuseWindowsDriver(tables, facts.System, f.platform, target); err != nil {
 		return err
 	}
-	judging, cancel := forJudging(reading)
+	judging, cancel := deadline.StartJudging(reading)
 	defer cancel()
-	pins, err := inTime(judging, func() (pin.Sets, error) { return offer.Sets(judging, tables, facts, target, wants), nil })
+	pins, err := deadline.Run(judging, func() (pin.Sets, error) { return offer.Sets(judging, tables, facts, target, wants), nil })
 	if err != nil {
-		complain(s.err, err.Error(), "give more --timeout, or --env for one environment")
+		terminal.Complain(s.err, err.Error(), "give more --timeout, or --env for one environment")
 		return exitError(exitInconclusive)
 	}
 	if len(pins.Target.GPUs) == 0 {
-		complain(s.err, "no GPU is here and none is named",
+		terminal.Complain(s.err, "no GPU is here and none is named",
 			"cudacompat pins --instance g5.xlarge --driver "+report.ExampleDriver+", or --gpu L4")
 		return exitError(exitInconclusive)
 	}
@@ -142,7 +145,7 @@ func (f *pinsFlags) facts(ctx, reading context.Context, says io.Writer) (probe.F
 	if err != nil {
 		return probe.Facts{}, err
 	}
-	facts := f.readTelling(ctx, h, says)
+	facts := f.readMachine(ctx, h, says)
 	if f.elsewhere() && f.root == "" {
 		facts = environmentsOf(facts)
 	}
@@ -167,7 +170,7 @@ const maxWanted = 10
 func noPackage(cmd *cobra.Command, args []string) error {
 	err := noArgs(cmd, args)
 	if len(args) > 0 && wantText.MatchString(args[0]) && !exists(args[0]) {
-		return &usageError{err.Error(), "cudacompat pins --want " + strings.Join(args, " --want ")}
+		return &usage.Error{Message: err.Error(), Hint: "cudacompat pins --want " + strings.Join(args, " --want ")}
 	}
 	return err
 }
@@ -178,7 +181,7 @@ func (f *pinsFlags) parseWants(t *matrix.Tables) ([]pin.Want, error) {
 		f.wants = []string{"torch"}
 	}
 	if len(f.wants) > maxWanted {
-		return nil, &usageError{message: fmt.Sprintf("--want is given %d times, %d is the most", len(f.wants), maxWanted)}
+		return nil, &usage.Error{Message: fmt.Sprintf("--want is given %d times, %d is the most", len(f.wants), maxWanted)}
 	}
 	var list []pin.Want
 	for _, text := range f.wants {
@@ -187,25 +190,25 @@ func (f *pinsFlags) parseWants(t *matrix.Tables) ([]pin.Want, error) {
 			return nil, err
 		}
 		if slices.ContainsFunc(list, func(o pin.Want) bool { return o.Package == want.Package }) {
-			return nil, &usageError{message: "--want names " + want.Package + " twice"}
+			return nil, &usage.Error{Message: "--want names " + want.Package + " twice"}
 		}
 		list = append(list, want)
 	}
 	switch {
 	case f.choice != "" && !offer.Alone(t, list):
-		return nil, &usageError{message: "--choice is for the sets of one framework or engine: of what --want names there is one set"}
+		return nil, &usage.Error{Message: "--choice is for the sets of one framework or engine: of what --want names there is one set"}
 	case f.choice != "" && !slices.Contains(pin.Choices(), pin.Choice(f.choice)):
-		return nil, misspelt("set for --choice", f.choice, choiceNames())
+		return nil, usage.RejectUnknown("set for --choice", f.choice, choiceNames())
 	}
 	return list, nil
 }
 
 func wantOf(t *matrix.Tables, text string) (pin.Want, error) {
 	m := wantText.FindStringSubmatch(text)
-	bad := &usageError{message: fmt.Sprintf("--want %s does not name a package with its releases", text),
-		hint: "--want vllm, --want flash-attn==2.8.3, --want 'torch>=2.8,<2.10'"}
+	bad := &usage.Error{Message: fmt.Sprintf("--want %s does not name a package with its releases", text),
+		Hint: "--want vllm, --want flash-attn==2.8.3, --want 'torch>=2.8,<2.10'"}
 	if pinned := asPinned(text); pinned != "" {
-		bad.hint = "did you mean --want " + pinned + "?"
+		bad.Hint = "did you mean --want " + pinned + "?"
 	}
 	if m == nil {
 		return pin.Want{}, bad
@@ -213,14 +216,14 @@ func wantOf(t *matrix.Tables, text string) (pin.Want, error) {
 	squeeze := func(text string) string { return strings.Join(strings.Fields(text), "") }
 	want := pin.Want{Package: probe.PackageName(m[1]), Extras: squeeze(m[2]), Specifier: squeeze(m[3])}
 	if !matrix.HasPackage(t, want.Package) {
-		hint := suggest(want.Package, matrix.PackageNames(t))
+		hint := usage.Suggest(want.Package, matrix.PackageNames(t))
 		if strings.HasSuffix(hint, " more") {
 			hint = "leave it out: the installer picks the release of what has nothing to do with CUDA"
 		}
 		if want.Package == "pytorch" {
 			hint = "--want torch" + want.Specifier + ": conda's pytorch channel ended with 2.5.1, and the wheels are named torch"
 		}
-		return want, &usageError{fmt.Sprintf("the tables know nothing of %q", want.Package), hint}
+		return want, &usage.Error{Message: fmt.Sprintf("the tables know nothing of %q", want.Package), Hint: hint}
 	}
 	if !matrix.IsSpecifier(want.Specifier) {
 		return want, bad

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/terminal"
+	"cudacompat/internal/usage"
 	"cudacompat/matrix"
 	"cudacompat/probe"
 	"cudacompat/probe/facts"
@@ -42,7 +44,7 @@ func checkSystem(platform string) error {
 	if platform == "" || isSystem(platform) {
 		return nil
 	}
-	return misspelt("platform", platform, systems)
+	return usage.RejectUnknown("platform", platform, systems)
 }
 
 // applyPlatform returns the facts with the system that --platform names: Windows, WSL2 or neither.
@@ -88,7 +90,7 @@ func assumeWindows(t *matrix.Tables, f probe.Facts, targets []matrix.Target, say
 	if matrix.ForLinux(t, &f) || slices.ContainsFunc(f.Environments, inImage) {
 		system, other = onWSL, "what it names is for Linux, which WSL2 runs on that driver"
 	}
-	complain(says, fmt.Sprintf("--driver %s is a driver for Windows: --platform %s is assumed", targets[i].Driver, system), other)
+	terminal.Complain(says, fmt.Sprintf("--driver %s is a driver for Windows: --platform %s is assumed", targets[i].Driver, system), other)
 	return applyPlatform(system, f)
 }
 
@@ -97,8 +99,8 @@ func refuseWindowsDriver(t *matrix.Tables, system facts.System, platform string,
 	for _, target := range targets {
 		if target.OnlyWindows(t) && !system.Windows() && !system.WSL && platform != onLinux {
 			branch, _, _ := strings.Cut(target.Driver, ".")
-			return &usageError{fmt.Sprintf("--driver %s is a driver for Windows: branch %s has none for Linux", target.Driver, branch),
-				"give Linux' own driver; for Windows or WSL2, check and pins take --platform windows or wsl"}
+			return &usage.Error{Message: fmt.Sprintf("--driver %s is a driver for Windows: branch %s has none for Linux", target.Driver, branch),
+				Hint: "give Linux' own driver; for Windows or WSL2, check and pins take --platform windows or wsl"}
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cudacompat/internal/deadline"
 	"cudacompat/internal/report"
 
 	"github.com/spf13/cobra"
@@ -20,7 +21,7 @@ func probeCommand(s streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			ctx, cancel := withDeadline(cmd.Context(), look.limit())
+			ctx, cancel := deadline.Set(cmd.Context(), look.limit())
 			defer cancel()
 			h, err := look.host(ctx)
 			if err != nil {
@@ -29,7 +30,7 @@ func probeCommand(s streams) *cobra.Command {
 			if look.timeout == 0 { // each source of facts has its own limit
 				ctx = cmd.Context()
 			}
-			return outputs.write(ctx, look.readTelling(ctx, h, s.err))
+			return outputs.write(ctx, look.readMachine(ctx, h, s.err))
 		},
 	}
 	look.add(cmd)

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/usage"
 	"cudacompat/probe"
 	"cudacompat/probe/facts"
 )
@@ -25,7 +26,7 @@ const maxProjectFiles = 50
 func filesOfProject(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, &usageError{fmt.Sprintf("cannot read %q: %v", dir, cause(err)), absentHint}
+		return nil, &usage.Error{Message: fmt.Sprintf("cannot read %q: %v", dir, usage.StripPath(err)), Hint: absentHint}
 	}
 	var names []string
 	for _, entry := range entries {
@@ -49,11 +50,11 @@ func filesOfProject(dir string) ([]string, error) {
 	})
 	switch {
 	case len(names) == 0:
-		return nil, &usageError{fmt.Sprintf("%q has no lock, pyproject.toml, requirements, Dockerfile or compose file", dir),
-			"name the file; a tree of installed files is for cudacompat doctor --root DIR"}
+		return nil, &usage.Error{Message: fmt.Sprintf("%q has no lock, pyproject.toml, requirements, Dockerfile or compose file", dir),
+			Hint: "name the file; a tree of installed files is for cudacompat doctor --root DIR"}
 	case len(names) > maxProjectFiles:
-		return nil, &usageError{fmt.Sprintf("%q has %d files that say what is installed, and no more than %d are judged", dir, len(names), maxProjectFiles),
-			"name the files"}
+		return nil, &usage.Error{Message: fmt.Sprintf("%q has %d files that say what is installed, and no more than %d are judged", dir, len(names), maxProjectFiles),
+			Hint: "name the files"}
 	}
 	for i := range names {
 		names[i] = filepath.Join(dir, names[i])
@@ -140,7 +141,7 @@ func givenOfProject(name, python, includeRoot string) ([]description, error) {
 	info, err := os.Stat(name)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("it cannot be read: %w", cause(err))
+		return nil, fmt.Errorf("it cannot be read: %w", usage.StripPath(err))
 	case !info.Mode().IsRegular():
 		return nil, errors.New("it is not a regular file")
 	}
@@ -164,8 +165,8 @@ func onlyFileOf(name string) (string, error) {
 	case err != nil: // what is installed there is looked for
 		return name, nil
 	case len(files) > 1:
-		return "", &usageError{fmt.Sprintf("%q has %d files that say what is installed, and requires takes one", name, len(files)),
-			"name one, such as " + files[0]}
+		return "", &usage.Error{Message: fmt.Sprintf("%q has %d files that say what is installed, and requires takes one", name, len(files)),
+			Hint: "name one, such as " + files[0]}
 	}
 	return files[0], nil
 }

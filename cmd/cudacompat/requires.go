@@ -9,15 +9,18 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"cudacompat/internal/config"
+	"cudacompat/internal/deadline"
 	"cudacompat/internal/report"
+	"cudacompat/internal/terminal"
+	"cudacompat/internal/usage"
 	"cudacompat/matrix"
 	"cudacompat/matrix/pin"
 	"cudacompat/matrix/requires"
 	"cudacompat/probe"
 	"cudacompat/probe/facts"
+
+	"github.com/spf13/cobra"
 )
 
 // requiresFlags are the flags of requires.
@@ -75,7 +78,7 @@ func (f *requiresFlags) run(ctx context.Context, s streams, args []string) error
 	if !inPage && f.comparesTrees(args) {
 		return f.runTrees(ctx, s, args)
 	}
-	reading, cancel := withDeadline(ctx, f.limit())
+	reading, cancel := deadline.Set(ctx, f.limit())
 	defer cancel()
 	asked, err := f.question(reading, s, args)
 	if err != nil {
@@ -90,12 +93,12 @@ func (f *requiresFlags) run(ctx context.Context, s streams, args []string) error
 	var r report.Requires
 	found, err := read(asked.artefact)
 	if err == nil {
-		judging, cancel := forJudging(reading)
+		judging, cancel := deadline.StartJudging(reading)
 		defer cancel()
-		r, err = inTime(judging, func() (report.Requires, error) { return f.requires(judging, asked, found, read) })
+		r, err = deadline.Run(judging, func() (report.Requires, error) { return f.requires(judging, asked, found, read) })
 	}
-	if late := new(lateError); errors.As(err, &late) {
-		complain(s.err, late.Error(), "give more --timeout, or --env for one environment")
+	if late := new(deadline.Error); errors.As(err, &late) {
+		terminal.Complain(s.err, late.Error(), "give more --timeout, or --env for one environment")
 		if !asked.outputs.asJSON() {
 			return exitError(exitInconclusive)
 		}
@@ -112,7 +115,7 @@ func (f *requiresFlags) run(ctx context.Context, s streams, args []string) error
 	}
 	err = asked.outputs.write(reading, r)
 	if silence := report.Silence(""); errors.As(err, &silence) {
-		complain(s.err, string(silence), "")
+		terminal.Complain(s.err, string(silence), "")
 		return cmp.Or(requiresExit(r), error(exitError(exitUsage)))
 	}
 	if err != nil {
@@ -154,7 +157,7 @@ func (f *requiresFlags) question(reading context.Context, s streams, args []stri
 		f.takeReadme()
 	}
 	if f.check && f.readme == "" {
-		return asked, &usageError{"--check compares a file with the answer, and none is named", "-o markdown=README.md --check"}
+		return asked, &usage.Error{Message: "--check compares a file with the answer, and none is named", Hint: "-o markdown=README.md --check"}
 	}
 	if asked.outputs, err = parseOutputs(formats, f.formats, f.colour, f.all, s); f.readme != "" && len(f.formats) == 0 {
 		asked.outputs.list = nil
@@ -235,13 +238,13 @@ func (f *requiresFlags) artefact(args []string) (string, error) {
 	look := len(f.envs) > 0 || f.root != "" || f.offline
 	switch {
 	case len(args) > 0 && look:
-		return "", &usageError{message: "an artefact is named twice", hint: "give a file, or --env, or --root"}
+		return "", &usage.Error{Message: "an artefact is named twice", Hint: "give a file, or --env, or --root"}
 	case look && f.includeRoot != "":
-		return "", &usageError{message: "--include-root is for the files that a file includes, and no file is given",
-			hint: "give a file, or leave --include-root out"}
+		return "", &usage.Error{Message: "--include-root is for the files that a file includes, and no file is given",
+			Hint: "give a file, or leave --include-root out"}
 	case len(args) == 0 && !look:
-		return "", &usageError{message: "requires takes an artefact",
-			hint: "cudacompat requires requirements.txt, or torch==2.9.0, or --env PATH, or --root DIR"}
+		return "", &usage.Error{Message: "requires takes an artefact",
+			Hint: "cudacompat requires requirements.txt, or torch==2.9.0, or --env PATH, or --root DIR"}
 	case len(args) == 0:
 		return "", nil
 	}
@@ -255,7 +258,7 @@ func (f *requiresFlags) read(ctx, reading context.Context, asked requiresAsked, 
 	}
 	waiting := reading
 	if f.timeout == 0 { // an archive's first byte may come late
-		bound, cancel := withDeadline(ctx, imageTimeout)
+		bound, cancel := deadline.Set(ctx, deadline.Image)
 		defer cancel()
 		waiting = bound
 	}
@@ -268,8 +271,8 @@ func (f *requiresFlags) read(ctx, reading context.Context, asked requiresAsked, 
 		if err != nil {
 			return probe.Facts{}, err
 		}
-		limit := cmp.Or(f.timeout, imageTimeout)
-		reading, cancel := withDeadline(ctx, limit)
+		limit := cmp.Or(f.timeout, deadline.Image)
+		reading, cancel := deadline.Set(ctx, limit)
 		defer cancel()
 		defer image.done()
 		return image.facts(reading, limit, opt, s.err)
@@ -279,10 +282,10 @@ func (f *requiresFlags) read(ctx, reading context.Context, asked requiresAsked, 
 	}
 	s.in = in
 	look := f.lookFlags
-	if name, err = inTime(reading, func() (string, error) { return onlyFileOf(name) }); err != nil {
+	if name, err = deadline.Run(reading, func() (string, error) { return onlyFileOf(name) }); err != nil {
 		return probe.Facts{}, err
 	}
-	isDir, err := inTime(reading, func() (bool, error) {
+	isDir, err := deadline.Run(reading, func() (bool, error) {
 		info, err := os.Stat(name)
 		return name != "" && err == nil && info.IsDir(), nil
 	})
@@ -295,7 +298,7 @@ func (f *requiresFlags) read(ctx, reading context.Context, asked requiresAsked, 
 		return f.readGiven(reading, name, s.in)
 	}
 	if isSystem(f.platform) {
-		return probe.Facts{}, &usageError{"--platform " + f.platform + " is for files, and what is installed is for its own system", "leave it out"}
+		return probe.Facts{}, &usage.Error{Message: "--platform " + f.platform + " is for files, and what is installed is for its own system", Hint: "leave it out"}
 	}
 	h, err := look.host(reading)
 	if err != nil {
@@ -304,16 +307,16 @@ func (f *requiresFlags) read(ctx, reading context.Context, asked requiresAsked, 
 	if f.timeout > 0 {
 		ctx = reading
 	}
-	return look.readTelling(ctx, h, s.err), nil
+	return look.readMachine(ctx, h, s.err), nil
 }
 
 // readGiven returns the facts of a file.
 func (f *requiresFlags) readGiven(ctx context.Context, name string, stdin io.Reader) (probe.Facts, error) {
 	if f.platform == onWSL {
-		return probe.Facts{}, &usageError{"--platform wsl is not for requires: WSL2 runs the wheels for Linux on Windows' driver",
-			"--platform linux has the wheels' GPUs, and --platform windows the drivers"}
+		return probe.Facts{}, &usage.Error{Message: "--platform wsl is not for requires: WSL2 runs the wheels for Linux on Windows' driver",
+			Hint: "--platform linux has the wheels' GPUs, and --platform windows the drivers"}
 	}
-	given, err := inTime(ctx, func() (probe.Facts, error) { return givenFacts(name, f.python, f.includeRoot, stdin) })
+	given, err := deadline.Run(ctx, func() (probe.Facts, error) { return givenFacts(name, f.python, f.includeRoot, stdin) })
 	return applyPlatform(f.platform, given), err
 }
 
@@ -324,14 +327,14 @@ func (f *requiresFlags) targets(tables *matrix.Tables) ([]matrix.Target, error) 
 		return nil, err
 	}
 	if f.driver != "" && f.old == "" {
-		return nil, &usageError{message: "--driver means nothing to requires without --diff: the drivers are the answer",
-			hint: "cudacompat check FILE --driver " + f.driver}
+		return nil, &usage.Error{Message: "--driver means nothing to requires without --diff: the drivers are the answer",
+			Hint: "cudacompat check FILE --driver " + f.driver}
 	}
 	list, err := namedMachines(tables, base, f.instances, f.gpus)
 	for _, target := range list {
 		if kinds := slices.Compact(slices.Clone(target.GPUs)); len(kinds) > 1 {
-			return nil, &usageError{"requires answers for one kind of GPU at a time, not for " + target.Label(),
-				"--gpu " + pin.Word(strings.Join(kinds, ",")) + " asks for each"}
+			return nil, &usage.Error{Message: "requires answers for one kind of GPU at a time, not for " + target.Label(),
+				Hint: "--gpu " + pin.Word(strings.Join(kinds, ",")) + " asks for each"}
 		}
 	}
 	if err == nil && len(list) == 0 && f.driver != "" {
@@ -350,10 +353,10 @@ func (f *requiresFlags) readPromise() (p promise, from string, err error) {
 		return p, "", err
 	case settings.promise.isEmpty():
 		for _, i := range settings.source.Ignored {
-			return p, "", &usageError{"nothing is promised: " + i.File + " is ignored, because " + i.Why, "name it with --config FILE"}
+			return p, "", &usage.Error{Message: "nothing is promised: " + i.File + " is ignored, because " + i.Why, Hint: "name it with --config FILE"}
 		}
-		return p, "", &usageError{"nothing is promised: no configuration has supports:",
-			`write supports: {driver: "525.60.13", gpus: [T4, "8.0"]} into ` + config.Name}
+		return p, "", &usage.Error{Message: "nothing is promised: no configuration has supports:",
+			Hint: `write supports: {driver: "525.60.13", gpus: [T4, "8.0"]} into ` + config.Name}
 	}
 	return settings.promise, settings.source.Name, nil
 }

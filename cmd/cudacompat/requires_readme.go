@@ -11,7 +11,10 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/deadline"
 	"cudacompat/internal/report"
+	"cudacompat/internal/terminal"
+	"cudacompat/internal/usage"
 )
 
 // takeReadme removes -o markdown=FILE from the formats, because it changes only a part of the file.
@@ -29,12 +32,12 @@ func (f *requiresFlags) takeReadme() {
 // updateReadme replaces the text between the marks in the file. With --check it reports whether the text is current. If
 // the file does not exist, it writes one with the marks.
 func (f *requiresFlags) updateReadme(ctx context.Context, s streams, r report.Requires) error {
-	text, err := inTime(ctx, func() ([]byte, error) { return os.ReadFile(f.readme) })
+	text, err := deadline.Run(ctx, func() ([]byte, error) { return os.ReadFile(f.readme) })
 	if errors.Is(err, fs.ErrNotExist) && !f.check {
 		text, err = []byte(report.RequiresBegin+"\n"+report.RequiresEnd+"\n"), nil
 	}
 	if err != nil {
-		return &usageError{fmt.Sprintf("cannot read %q: %v", f.readme, cause(err)), marksHint}
+		return &usage.Error{Message: fmt.Sprintf("cannot read %q: %v", f.readme, usage.StripPath(err)), Hint: marksHint}
 	}
 	var part bytes.Buffer
 	if err := report.RequiresTable(&part, r); err != nil {
@@ -43,11 +46,11 @@ func (f *requiresFlags) updateReadme(ctx context.Context, s streams, r report.Re
 	updated, err := betweenMarks(text, part.Bytes())
 	switch {
 	case err != nil:
-		return &usageError{fmt.Sprintf("%q: %v", f.readme, err), marksHint}
+		return &usage.Error{Message: fmt.Sprintf("%q: %v", f.readme, err), Hint: marksHint}
 	case bytes.Equal(text, updated):
 		return nil
 	case f.check:
-		complain(s.err, fmt.Sprintf("%q is stale: it does not say what is required now", f.readme),
+		terminal.Complain(s.err, fmt.Sprintf("%q is stale: it does not say what is required now", f.readme),
 			"run the command without --check")
 		return exitError(exitIncompatible)
 	}

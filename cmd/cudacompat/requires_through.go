@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/deadline"
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/matrix/requires"
 	"cudacompat/probe"
@@ -80,7 +81,7 @@ func (c *treesComparison) compareIncludedProjects(ctx context.Context) {
 			if err != nil || wrong != nil {
 				continue
 			}
-			change, err := inTime(ctx, func() (requires.FileChange, error) {
+			change, err := deadline.Run(ctx, func() (requires.FileChange, error) {
 				return c.compareFile(ctx, project, project, before, after, nil), nil
 			})
 			if err == nil && len(change.Packages) > 0 {

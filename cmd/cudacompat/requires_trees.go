@@ -15,8 +15,10 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/deadline"
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/report"
+	"cudacompat/internal/usage"
 	"cudacompat/matrix"
 	"cudacompat/matrix/requires"
 	"cudacompat/matrix/verdict"
@@ -82,7 +84,7 @@ func readTree(ctx context.Context, dir string) (projectTree, error) {
 		return err
 	})
 	if err != nil {
-		return t, &usageError{fmt.Sprintf("cannot read %q: %v", dir, cause(err)), "give a directory with the files of a project"}
+		return t, &usage.Error{Message: fmt.Sprintf("cannot read %q: %v", dir, usage.StripPath(err)), Hint: "give a directory with the files of a project"}
 	}
 	for name := range t.files {
 		if filepath.Base(name) != "pyproject.toml" {
@@ -166,7 +168,7 @@ func (f *requiresFlags) runTrees(ctx context.Context, s streams, args []string) 
 			return err
 		}
 	}
-	ctx, cancel := withDeadline(ctx, cmp.Or(f.timeout, restTimeout))
+	ctx, cancel := deadline.Set(ctx, cmp.Or(f.timeout, deadline.Rest))
 	defer cancel()
 	if c.old, err = readTree(ctx, f.old); err == nil {
 		c.now, err = readTree(ctx, args[0])
@@ -222,7 +224,7 @@ func (c *treesComparison) compare(ctx context.Context) error {
 			c.result.Unread = append(c.result.Unread, requires.UnreadFile{File: name, Reason: err.Error()})
 			continue
 		}
-		change, err := inTime(ctx, func() (requires.FileChange, error) {
+		change, err := deadline.Run(ctx, func() (requires.FileChange, error) {
 			return c.compareFile(ctx, name, cmp.Or(was[name], name), before, after, promised), nil
 		})
 		change.OldFile = was[name]
@@ -316,8 +318,8 @@ func (c *treesComparison) readSide(t projectTree, name string) (*facts.Facts, er
 	}
 	f, err := givenFacts(filepath.Join(t.dir, filepath.FromSlash(name)), c.python, t.dir, nil)
 	if err != nil {
-		if said := new(usageError); errors.As(err, &said) {
-			err = errors.New(strings.ReplaceAll(said.message, t.dir+string(filepath.Separator), ""))
+		if said := new(usage.Error); errors.As(err, &said) {
+			err = errors.New(strings.ReplaceAll(said.Message, t.dir+string(filepath.Separator), ""))
 		}
 		return nil, err
 	}

@@ -12,9 +12,11 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/deadline"
 	"cudacompat/internal/redact"
 	"cudacompat/internal/report"
-	"cudacompat/internal/report/layout"
+	"cudacompat/internal/terminal"
+	"cudacompat/internal/usage"
 	"cudacompat/matrix/pin"
 	"cudacompat/matrix/verdict"
 
@@ -42,11 +44,6 @@ type exitError int
 
 func (e exitError) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
-// usageError is a mistake of the caller: one sentence and possibly a hint.
-type usageError struct{ message, hint string }
-
-func (e *usageError) Error() string { return e.message }
-
 // runWithin runs the whole program and returns its exit code. It never exits and never panics. It reads and judges no
 // longer than ctx lasts.
 func runWithin(ctx context.Context, args []string, s streams) (code int) {
@@ -57,7 +54,7 @@ func runWithin(ctx context.Context, args []string, s streams) (code int) {
 		}
 	}()
 	if err := s.readTerminal(args); err != nil {
-		return exitCode(&usageError{"cannot read standard input: " + err.Error(), ""}, s)
+		return exitCode(&usage.Error{Message: "cannot read standard input: " + err.Error(), Hint: ""}, s)
 	}
 	root := newRoot(s, args...)
 	help := &remembering{to: s.out}
@@ -76,7 +73,7 @@ func runWithin(ctx context.Context, args []string, s streams) (code int) {
 // readTerminal reads what a person pastes, if an argument is - and standard input is a terminal. It prompts, ends at
 // the first Ctrl-D, and does not count towards --timeout. guard's installer reads the terminal itself.
 func (s *streams) readTerminal(args []string) error {
-	if len(args) == 0 || args[0] == "guard" || !slices.Contains(args, "-") || !terminal(s.in) {
+	if len(args) == 0 || args[0] == "guard" || !slices.Contains(args, "-") || !terminal.IsTerminal(s.in) {
 		return nil
 	}
 	fmt.Fprintln(s.err, "paste, then press Enter and Ctrl-D")
@@ -99,6 +96,9 @@ func (r *remembering) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// TerminalWidth returns the width of the terminal that the writer leads to, or 0.
+func (r *remembering) TerminalWidth() int { return terminal.Width(r.to) }
+
 // healthCode returns 0 or 1, Docker's codes. A mistake in the command is unhealthy, and its line says so.
 func healthCode(err error, args []string, out io.Writer) int {
 	var exit exitError
@@ -107,8 +107,8 @@ func healthCode(err error, args []string, out io.Writer) int {
 		return exitOK
 	case errors.As(err, &exit):
 		return int(exit)
-	case errors.As(err, new(*lateError)):
-		_ = report.UnknownLine(out, redact.Line(lateText(err)))
+	case errors.As(err, new(*deadline.Error)):
+		_ = report.UnknownLine(out, redact.Line(deadline.Describe(err)))
 		return unknownHealth(args)
 	}
 	_ = report.UsageLine(out, redact.Line(err.Error()))
@@ -126,40 +126,22 @@ func unknownHealth(args []string) int {
 
 func exitCode(err error, s streams) int {
 	var exit exitError
-	var usage *usageError
-	var late *lateError
+	var mistake *usage.Error
+	var late *deadline.Error
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.As(err, &exit):
 		return int(exit)
-	case errors.As(err, &usage):
-		complain(s.err, usage.message, usage.hint)
+	case errors.As(err, &mistake):
+		terminal.Complain(s.err, mistake.Message, mistake.Hint)
 	case errors.As(err, &late):
-		complain(s.err, lateText(err), cmp.Or(late.hint, "give more --timeout"))
+		terminal.Complain(s.err, deadline.Describe(err), cmp.Or(late.Hint, "give more --timeout"))
 		return exitInconclusive
 	default:
-		complain(s.err, err.Error(), "")
+		terminal.Complain(s.err, err.Error(), "")
 	}
 	return exitUsage
-}
-
-// complain writes one sentence and what to do. It redacts secrets and control bytes, because both may quote arguments
-// and files.
-func complain(w io.Writer, message, hint string) {
-	fmt.Fprintln(w, fold(w, "cudacompat: "+redact.Line(message)))
-	if hint != "" {
-		fmt.Fprintln(w, fold(w, "hint: "+redact.Line(hint)))
-	}
-}
-
-// fold wraps a text between words if it goes to a terminal.
-func fold(w io.Writer, text string) string {
-	width := terminalWidth(w)
-	if width == 0 {
-		return text
-	}
-	return strings.Join(layout.Fold(text, width, width-2), "\n  ")
 }
 
 // newRoot returns the command tree. If the first argument names a command, it builds only that one, because building
@@ -183,9 +165,9 @@ func newRoot(s streams, args ...string) *cobra.Command {
 				return cmd.Help()
 			}
 			if exists(args[0]) {
-				return &usageError{fmt.Sprintf("%q is not a known command", args[0]), "did you mean cudacompat " + commandForFile(args[0]) + "?"}
+				return &usage.Error{Message: fmt.Sprintf("%q is not a known command", args[0]), Hint: "did you mean cudacompat " + commandForFile(args[0]) + "?"}
 			}
-			return misspelt("command", args[0], commandNames(cmd))
+			return usage.RejectUnknown("command", args[0], commandNames(cmd))
 		},
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}

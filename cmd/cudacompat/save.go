@@ -11,6 +11,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"cudacompat/internal/deadline"
+	"cudacompat/internal/usage"
 )
 
 // save writes a file atomically: nobody sees half of it, and a failure leaves the old one. It follows symbolic links.
@@ -21,12 +24,12 @@ func save(ctx context.Context, name string, write func(io.Writer) error) error {
 	if err := write(&b); err != nil {
 		return err
 	}
-	if !leavable() {
+	if !deadline.CanAbandon() {
 		return saveBytes(ctx, name, b.Bytes())
 	}
-	_, err := inTime(ctx, func() (struct{}, error) { return struct{}{}, saveBytes(ctx, name, b.Bytes()) })
-	if late := new(lateError); errors.As(err, &late) {
-		return &lateError{fmt.Errorf("cannot write %q: the time was up", name), "give another file, or more --timeout"}
+	_, err := deadline.Run(ctx, func() (struct{}, error) { return struct{}{}, saveBytes(ctx, name, b.Bytes()) })
+	if late := new(deadline.Error); errors.As(err, &late) {
+		return &deadline.Error{Err: fmt.Errorf("cannot write %q: the time was up", name), Hint: "give another file, or more --timeout"}
 	}
 	return err
 }
@@ -34,12 +37,12 @@ func save(ctx context.Context, name string, write func(io.Writer) error) error {
 // saveBytes writes a file as save does.
 func saveBytes(ctx context.Context, name string, data []byte) error {
 	if why := planted(name); why != "" {
-		return &usageError{fmt.Sprintf("cannot write %q: %s", name, why), "give a file in a directory that others cannot write"}
+		return &usage.Error{Message: fmt.Sprintf("cannot write %q: %s", name, why), Hint: "give a file in a directory that others cannot write"}
 	}
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		_, err := inTime(ctx, func() (struct{}, error) { return struct{}{}, pour(name, data) })
-		if late := new(lateError); errors.As(err, &late) { // not errLate: nobody reads what is cut short either
-			return &usageError{fmt.Sprintf("cannot write %q: nobody read it in time", name), "let something read it, or give more --timeout"}
+		_, err := deadline.Run(ctx, func() (struct{}, error) { return struct{}{}, pour(name, data) })
+		if late := new(deadline.Error); errors.As(err, &late) { // not errLate: nobody reads what is cut short either
+			return &usage.Error{Message: fmt.Sprintf("cannot write %q: nobody read it in time", name), Hint: "let something read it, or give more --timeout"}
 		}
 		return unwritable(name, err)
 	}
@@ -126,22 +129,8 @@ func unwritable(name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &usageError{fmt.Sprintf("cannot write %q: %v", name, cause(err)),
-		"give a file in a directory that is there and may be written to"}
-}
-
-// cause returns why a file operation failed, without the file's name, which the caller has printed, and without names
-// of temporary files.
-func cause(err error) error {
-	var pathError *fs.PathError
-	var linkError *os.LinkError
-	switch {
-	case errors.As(err, &pathError):
-		return pathError.Err
-	case errors.As(err, &linkError):
-		return linkError.Err
-	}
-	return err
+	return &usage.Error{Message: fmt.Sprintf("cannot write %q: %v", name, usage.StripPath(err)),
+		Hint: "give a file in a directory that is there and may be written to"}
 }
 
 func pour(name string, data []byte) error {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"cudacompat/internal/report"
+	"cudacompat/internal/usage"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -186,8 +187,8 @@ func TestSaveThroughAnothersLink(t *testing.T) {
 			must(os.Lchown(shared+"/x", c.owner, 0))
 			must(os.Chmod(shared, c.mode))
 			err := save(t.Context(), shared+"/x", func(w io.Writer) error { _, err := io.WriteString(w, "new"); return err })
-			usage := new(usageError)
-			if refused := errors.As(err, &usage) && strings.Contains(usage.message, "of another user"); refused != c.refused || err != nil && !refused {
+			mistake := new(usage.Error)
+			if refused := errors.As(err, &mistake) && strings.Contains(mistake.Message, "of another user"); refused != c.refused || err != nil && !refused {
 				t.Errorf("error %v", err)
 			}
 			if got, _ := os.ReadFile(own + "/report"); c.refused && string(got) != "old" {

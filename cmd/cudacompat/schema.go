@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/report"
+	"cudacompat/internal/usage"
 
 	"github.com/spf13/cobra"
 )
@@ -52,7 +53,7 @@ func printSchema(s streams, name string) error {
 			return writePage(s.out, page)
 		}
 	}
-	return misspelt("schema", name, names)
+	return usage.RejectUnknown("schema", name, names)
 }
 
 // listSchemas writes a line for each schema: its name and the first sentence of its description.

@@ -8,7 +8,9 @@ import (
 	"os"
 
 	"cudacompat/internal/bundle"
+	"cudacompat/internal/deadline"
 	"cudacompat/internal/logs"
+	"cudacompat/internal/usage"
 	"cudacompat/matrix"
 
 	"github.com/spf13/cobra"
@@ -32,13 +34,13 @@ func (f *tablesFlag) load(ctx context.Context) (*matrix.Tables, error) {
 		return matrix.Embedded(), nil
 	}
 	if _, limited := ctx.Deadline(); !limited {
-		bound, cancel := context.WithTimeoutCause(ctx, liveTimeout, fmt.Errorf("not read in %s", liveTimeout))
+		bound, cancel := context.WithTimeoutCause(ctx, deadline.Live, fmt.Errorf("not read in %s", deadline.Live))
 		defer cancel()
 		ctx = bound
 	}
-	tables, err := inTime(ctx, f.read)
-	if late := new(lateError); errors.As(err, &late) {
-		err = &lateError{fmt.Errorf("--matrix %s: %w", f.path, late), tablesHint}
+	tables, err := deadline.Run(ctx, f.read)
+	if late := new(deadline.Error); errors.As(err, &late) {
+		err = &deadline.Error{Err: fmt.Errorf("--matrix %s: %w", f.path, late), Hint: tablesHint}
 	}
 	return tables, err
 }
@@ -49,10 +51,10 @@ func (f *tablesFlag) read() (*matrix.Tables, error) {
 	tables, err := f.open()
 	switch lint := new(lintError); {
 	case errors.As(err, &lint):
-		return nil, &usageError{message: "--matrix " + f.path + ": " + err.Error(),
-			hint: "the tables have the columns that `cudacompat matrix -o csv TABLE` writes"}
+		return nil, &usage.Error{Message: "--matrix " + f.path + ": " + err.Error(),
+			Hint: "the tables have the columns that `cudacompat matrix -o csv TABLE` writes"}
 	case err != nil:
-		return nil, &usageError{message: "--matrix " + f.path + ": " + cause(err).Error(), hint: tablesHint}
+		return nil, &usage.Error{Message: "--matrix " + f.path + ": " + usage.StripPath(err).Error(), Hint: tablesHint}
 	}
 	return tables, nil
 }
@@ -69,8 +71,8 @@ func (f *tablesFlag) signatures(t *matrix.Tables) ([]logs.Signature, error) {
 	}
 	all, err := logs.LintedSignatures(t)
 	if err != nil {
-		return nil, &usageError{message: "--matrix " + f.path + ": " + err.Error(),
-			hint: "data/signature in the sources shows how they are written"}
+		return nil, &usage.Error{Message: "--matrix " + f.path + ": " + err.Error(),
+			Hint: "data/signature in the sources shows how they are written"}
 	}
 	return all, nil
 }

@@ -8,16 +8,18 @@ import (
 	"sync"
 
 	"cudacompat/internal/budget"
+	"cudacompat/internal/deadline"
 	"cudacompat/internal/redact"
+	"cudacompat/internal/terminal"
 )
 
 // write writes a value in every requested format before ctx ends, without the secrets of its input. If there is no time
 // for all of it, it writes the first entries of each list and says that the rest was left out.
 func (o outputs[T]) write(ctx context.Context, value T) error {
-	writing, cancel := forWriting(ctx)
+	writing, cancel := deadline.StartWriting(ctx)
 	defer cancel()
 	var redact redact.Walk
-	var late *lateError
+	var late *deadline.Error
 	whole := redact.Value(&value, func() bool { return writing.Err() != nil })
 	for _, one := range o.list {
 		err := errLate
@@ -51,16 +53,16 @@ func (o outputs[T]) beginning(one output[T], value T, redact *redact.Walk) error
 	if len(left) > 0 {
 		l, ok := any(&short).(leaving)
 		if !ok {
-			complain(o.err, errLate.Error(), "give more --timeout")
+			terminal.Complain(o.err, errLate.Error(), "give more --timeout")
 			return exitError(exitInconclusive)
 		}
 		l.Leave(left)
-		complain(o.err, "the time was up before all of it was written; left out: "+budget.Words(left), "give more --timeout")
+		terminal.Complain(o.err, "the time was up before all of it was written; left out: "+budget.Words(left), "give more --timeout")
 	}
-	if !leavable() {
+	if !deadline.CanAbandon() {
 		return o.writeOne(context.Background(), one, short)
 	}
-	writing, cancel := context.WithTimeout(context.Background(), writeTimeout)
+	writing, cancel := context.WithTimeout(context.Background(), deadline.WritingReserve)
 	defer cancel()
 	return o.writeOne(writing, one, short)
 }
@@ -90,8 +92,8 @@ func writeInTime[T any](ctx context.Context, w io.Writer, one output[T], value T
 			end()
 		}
 	})()
-	_, err := inTime(working, func() (struct{}, error) { return struct{}{}, one.Write(g, value, one.style) })
-	if late := new(lateError); errors.As(err, &late) {
+	_, err := deadline.Run(working, func() (struct{}, error) { return struct{}{}, one.Write(g, value, one.style) })
+	if late := new(deadline.Error); errors.As(err, &late) {
 		return errLate
 	}
 	return err

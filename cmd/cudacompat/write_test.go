@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"cudacompat/internal/deadline"
 	"cudacompat/internal/report"
 	"cudacompat/internal/report/layout"
 )
@@ -42,7 +43,7 @@ func TestWritesInTime(t *testing.T) {
 			o := outputs[verbose]{out: &out, err: &errs, list: []output[verbose]{
 				{Format: report.Format[verbose]{Name: "slow", Write: slowly}},
 				{Format: report.Format[verbose]{Name: "slow", Write: slowly}, file: file}}}
-			ctx, cancel := withDeadline(t.Context(), 2*time.Second)
+			ctx, cancel := deadline.Set(t.Context(), 2*time.Second)
 			defer cancel()
 			started := time.Now()
 			if err := o.write(ctx, verbose{Lines: make([]string, n)}); err != nil {
@@ -68,7 +69,7 @@ func TestNothingHalfWritten(t *testing.T) {
 			Write: func(w io.Writer, list []string, _ layout.Style) error {
 				return slowly(w, verbose{Lines: list}, layout.Style{})
 			}}}}}
-		ctx, cancel := withDeadline(t.Context(), time.Second)
+		ctx, cancel := deadline.Set(t.Context(), time.Second)
 		defer cancel()
 		err := o.write(ctx, make([]string, 5000))
 		if code := exitError(0); !errors.As(err, &code) || code != exitInconclusive || out.String() != "" ||
@@ -93,7 +94,7 @@ func TestSlowReader(t *testing.T) {
 		}
 		o := outputs[verbose]{out: slow{&read}, err: io.Discard,
 			list: []output[verbose]{{Format: report.Format[verbose]{Name: "text", Write: write}}}}
-		ctx, cancel := withDeadline(t.Context(), time.Second)
+		ctx, cancel := deadline.Set(t.Context(), time.Second)
 		defer cancel()
 		if err := o.write(ctx, verbose{Lines: strings.Split(strings.Repeat("x ", 200), " ")}); err != nil || read.Len() != 200 {
 			t.Errorf("%d of 200 bytes, %v", read.Len(), err)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/redact"
+	"cudacompat/internal/usage"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -19,16 +20,16 @@ import (
 type document struct{ name string }
 
 func (d document) wrong(n *yaml.Node, message, hint string) error {
-	return &lineError{usageError{fmt.Sprintf("%q, line %d: %s", d.name, n.Line, message), hint}, n.Line}
+	return &lineError{&usage.Error{Message: fmt.Sprintf("%q, line %d: %s", d.name, n.Line, message), Hint: hint}, n.Line}
 }
 
 // lineError is a mistake in one line of a file.
 type lineError struct {
-	usageError
+	error
 	line int
 }
 
-func (e *lineError) Unwrap() error { return &e.usageError }
+func (e *lineError) Unwrap() error { return e.error }
 
 // root returns the node of the only document, or nil for an empty file.
 func (d document) root(data []byte) (*yaml.Node, error) {
@@ -39,8 +40,8 @@ func (d document) root(data []byte) (*yaml.Node, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, &usageError{fmt.Sprintf("%q is not YAML: %s", d.name, oneLine(err)),
-			"examples/cudacompat.yaml is one that can be read"}
+		return nil, &usage.Error{Message: fmt.Sprintf("%q is not YAML: %s", d.name, oneLine(err)),
+			Hint: "examples/cudacompat.yaml is one that can be read"}
 	}
 	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
 		return nil, d.wrong(&first, "the file holds more than one document", "keep the first, and no line --- after it")
@@ -62,7 +63,7 @@ func (d document) mapping(n *yaml.Node, fields map[string]func(*yaml.Node) error
 		read := fields[key.Value]
 		if read == nil {
 			known := slices.Sorted(maps.Keys(fields))
-			return d.wrong(key, fmt.Sprintf("%q is not a known key", key.Value), suggest(key.Value, known))
+			return d.wrong(key, fmt.Sprintf("%q is not a known key", key.Value), usage.Suggest(key.Value, known))
 		}
 		return read(value)
 	})
@@ -117,7 +118,7 @@ func (d document) word(n *yaml.Node, word *string, kind string, known []string) 
 		return err
 	}
 	if !slices.Contains(known, *word) {
-		return d.wrong(n, fmt.Sprintf("%q is not a known %s", *word, kind), suggest(*word, known))
+		return d.wrong(n, fmt.Sprintf("%q is not a known %s", *word, kind), usage.Suggest(*word, known))
 	}
 	return nil
 }

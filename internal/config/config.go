@@ -13,6 +13,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"cudacompat/internal/usage"
 )
 
 // Name is the file that is looked for when none is named.
@@ -87,7 +89,7 @@ func Find(named string) (File, error) {
 		case errors.Is(err, fs.ErrNotExist):
 			continue
 		case err != nil:
-			return found, &UnreadableError{name, cause(err)}
+			return found, &UnreadableError{name, usage.StripPath(err)}
 		}
 		if why := distrusted(dir, name); why != "" {
 			found.Ignored = append(found.Ignored, Ignored{name, why})
@@ -107,11 +109,11 @@ func distrusted(dir, name string) string {
 	for _, place := range []string{dir, name} {
 		info, err := os.Lstat(place)
 		if err != nil {
-			return "it cannot be looked at: " + cause(err).Error()
+			return "it cannot be looked at: " + usage.StripPath(err).Error()
 		}
 		if place == dir && info.Mode()&fs.ModeSymlink != 0 {
 			if info, err = os.Stat(dir); err != nil {
-				return "it cannot be looked at: " + cause(err).Error()
+				return "it cannot be looked at: " + usage.StripPath(err).Error()
 			}
 		}
 		if why := belongsToOthers(info, place == dir); why != "" {
@@ -133,7 +135,7 @@ func distrustedWay(dir, name string) string {
 		top, err = filepath.EvalSymlinks(shown)
 	}
 	if err != nil {
-		return "it cannot be looked at: " + cause(err).Error()
+		return "it cannot be looked at: " + usage.StripPath(err).Error()
 	}
 	const leadsOut = "it is a link that leads out of its directory"
 	place, rest := top, []string{filepath.Base(name)}
@@ -214,7 +216,7 @@ func read(name string, found bool) ([]byte, error) {
 	}
 	f, err := os.OpenFile(name, flags, 0)
 	if err != nil {
-		return nil, &UnreadableError{name, cause(err)}
+		return nil, &UnreadableError{name, usage.StripPath(err)}
 	}
 	defer f.Close()
 	if info, err := f.Stat(); found && (err != nil || !info.Mode().IsRegular()) {
@@ -225,15 +227,7 @@ func read(name string, found bool) ([]byte, error) {
 		err = fmt.Errorf("it is larger than %d bytes", maxSize)
 	}
 	if err != nil {
-		return nil, &UnreadableError{name, cause(err)}
+		return nil, &UnreadableError{name, usage.StripPath(err)}
 	}
 	return data, nil
-}
-
-// cause returns the reason of a file operation's error without the name, which the caller says.
-func cause(err error) error {
-	if e := new(fs.PathError); errors.As(err, &e) {
-		return e.Err
-	}
-	return err
 }

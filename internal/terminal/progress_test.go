@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"io"
@@ -18,7 +18,7 @@ func TestProgress(t *testing.T) {
 		terminal bool
 		want     string
 	}{
-		{"a terminal", 2 * time.Second, true, "\r\x1b[K" + short(says(), 79) + "\r\x1b[K"},
+		{"a terminal", 2 * time.Second, true, "\r\x1b[K" + cutLine(says(), 79) + "\r\x1b[K"},
 		{"within the first second", time.Millisecond, true, ""},
 		{"a pipe", 2 * time.Second, false, ""},
 	} {
@@ -27,15 +27,15 @@ func TestProgress(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p := newProgress(write)
+			p := NewProgress(write)
 			if tt.terminal {
 				p.out, p.width = write, 80
 			}
 			p.began = time.Now().Add(-tt.began)
-			p.tell(says)
-			p.tell(says) // too soon after the first
-			p.end()
-			p.tell(says) // who reads a slow disk may still be at it
+			p.Tell(says)
+			p.Tell(says) // too soon after the first
+			p.End()
+			p.Tell(says) // who reads a slow disk may still be at it
 			write.Close()
 			if got, _ := io.ReadAll(read); string(got) != tt.want {
 				t.Errorf("it says %q, want %q", got, tt.want)

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"fmt"
@@ -14,10 +14,10 @@ import (
 // waitingAfter is how long a step takes before a terminal shows that the program waits for it.
 const waitingAfter = 500 * time.Millisecond
 
-// showWaiting shows on a terminal what the program waits for and for how long, in one line that done clears. It writes
+// ShowWaiting shows on a terminal what the program waits for and for how long, in one line that done clears. It writes
 // nothing anywhere else.
-func showWaiting(w io.Writer, what string) (done func()) {
-	if !terminal(w) {
+func ShowWaiting(w io.Writer, what string) (done func()) {
+	if !IsTerminal(w) {
 		return func() {}
 	}
 	width := screenWidth(w.(*os.File))

@@ -1,6 +1,6 @@
 //go:build linux
 
-package main
+package terminal
 
 import (
 	"fmt"
@@ -38,7 +38,7 @@ func openTerminal(t *testing.T) (screen, tty *os.File) {
 // TestShowWaiting checks that a terminal shows what is waited for within a second, and that the line is cleared.
 func TestShowWaiting(t *testing.T) {
 	screen, tty := openTerminal(t)
-	done := showWaiting(tty, "guard: asking pip\x1b[31m")
+	done := ShowWaiting(tty, "guard: asking pip\x1b[31m")
 	shown := make([]byte, 4096)
 	if err := screen.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
 		t.Logf("no deadline: %v", err)
@@ -59,7 +59,7 @@ func TestShowWaiting(t *testing.T) {
 // TestShowWaitingElsewhere checks that nothing is written without a terminal.
 func TestShowWaitingElsewhere(t *testing.T) {
 	var b strings.Builder
-	done := showWaiting(&b, "guard: asking pip")
+	done := ShowWaiting(&b, "guard: asking pip")
 	time.Sleep(waitingAfter + 100*time.Millisecond)
 	if done(); b.Len() > 0 {
 		t.Errorf("written: %q", b.String())

@@ -1,4 +1,4 @@
-package main
+package usage
 
 import "testing"
 
@@ -21,7 +21,7 @@ func TestSuggest(t *testing.T) {
 			"one of a, b, c, d, e, f, g, h, i, j, k, l and 2 more"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := suggest(test.word, test.known); got != test.want {
+			if got := Suggest(test.word, test.known); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
@@ -36,7 +36,7 @@ func TestEdits(t *testing.T) {
 		{"", "", 0}, {"abc", "abc", 0}, {"", "abc", 3}, {"abc", "", 3}, {"abc", "abd", 1}, {"kitten", "sitting", 3},
 		{"ab", "ba", 2},
 	} {
-		if got := edits(test.a, test.b); got != test.want {
+		if got := countEdits(test.a, test.b); got != test.want {
 			t.Errorf("edits(%q, %q) = %d, want %d", test.a, test.b, got, test.want)
 		}
 	}
