@@ -282,7 +282,7 @@ func (f *judgeFlags) check(ctx context.Context, job job, machines []description,
 		r.Configuration = job.config.effect(r.Verdict, job.outputs, job.failOn)
 	}
 	r.Source = from
-	if err := job.outputs.write(ctx, r); err != nil {
+	if err := job.outputs.Write(ctx, r); err != nil {
 		return err
 	}
 	job.config.remark(s.err, r.Verdict)

@@ -5,13 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"cudacompat/internal/usage"
-
-	"github.com/spf13/cobra"
-
+	"cudacompat/internal/output"
 	"cudacompat/internal/report"
 	"cudacompat/internal/tables"
+	"cudacompat/internal/usage"
 	"cudacompat/matrix"
+
+	"github.com/spf13/cobra"
 )
 
 var shells = []string{"bash", "fish", "powershell", "zsh"}
@@ -54,7 +54,7 @@ func completeValues(root *cobra.Command) {
 	t := matrix.Embedded()
 	flags := map[string][]string{"gpu": gpuNames(t), "instance": t.InstanceNames(), "want": matrix.PackageNames(t),
 		"platform": systems, "choice": choiceNames(), "require": matrix.Requirements(), "ignore": ruleIDs(),
-		"fail-on": failOnWords, "color": colourWords}
+		"fail-on": failOnWords, "color": output.ColourWords}
 	for _, c := range root.Commands() {
 		for name, values := range flags {
 			if c.Flags().Lookup(name) != nil {
@@ -72,10 +72,10 @@ func completeValues(root *cobra.Command) {
 
 // formatNames returns the formats of -o by command.
 func formatNames() map[string][]string {
-	return map[string][]string{"doctor": namesOf(reportFormats()), "check": namesOf(reportFormats()),
-		"probe": namesOf(report.FactsFormats), "explain": namesOf(explainFormats()), "fleet": namesOf(fleetFormats()),
-		"guard": namesOf(report.GuardFormats), "matrix": namesOf(report.GridFormats), "pins": namesOf(report.PinFormats),
-		"requires": namesOf(requireFormats())}
+	return map[string][]string{"doctor": output.ListNames(reportFormats()), "check": output.ListNames(reportFormats()),
+		"probe": output.ListNames(report.FactsFormats), "explain": output.ListNames(explainFormats()), "fleet": output.ListNames(fleetFormats()),
+		"guard": output.ListNames(report.GuardFormats), "matrix": output.ListNames(report.GridFormats), "pins": output.ListNames(report.PinFormats),
+		"requires": output.ListNames(requireFormats())}
 }
 
 // argumentWords returns the words that a command takes as its first argument, by command.

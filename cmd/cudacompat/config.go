@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cudacompat/internal/config"
+	"cudacompat/internal/output"
 	"cudacompat/internal/report"
 	"cudacompat/internal/terminal"
 	"cudacompat/internal/usage"
@@ -93,7 +94,7 @@ func unquoted(file config.File, err error) error {
 
 // effect says how the configuration changed a result, or returns nil. failOn is "" for a run whose exit code does not
 // come from the findings.
-func (c settings) effect(v verdict.Verdict, o outputs[report.Report], failOn string) *config.Effect {
+func (c settings) effect(v verdict.Verdict, o output.Set[report.Report], failOn string) *config.Effect {
 	if c.source.Name == "" && len(c.source.Ignored) == 0 {
 		return nil
 	}

@@ -3,7 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,7 +15,9 @@ import (
 	"time"
 
 	"cudacompat/internal/deadline"
+	"cudacompat/internal/output"
 	"cudacompat/internal/report"
+	"cudacompat/internal/report/layout"
 	"cudacompat/matrix"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
@@ -187,5 +192,51 @@ func TestFactsThatNeverCome(t *testing.T) {
 	code, _, errs := says(t, "explain", log, "--facts", pipe(t), "--timeout", "100ms")
 	if code != exitInconclusive || !strings.Contains(errs, "the time was up (--timeout 100ms)") || time.Since(started) > patience {
 		t.Errorf("exit code %d after %s: %s", code, time.Since(started), errs)
+	}
+}
+
+// TestWritesPastTheEnd checks that a report is written even if no time is left, and that its facts say that they are
+// incomplete.
+func TestWritesPastTheEnd(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "facts.json")
+	body := `{"schema":"cudacompat/facts/v1","driver":{"version":"535.183.01"},"gpus":[{"name":"NVIDIA L4","compute_capability":"8.9"}],"environments":[`
+	for i := range 1500 {
+		body += fmt.Sprintf(`{"path":"/e%d","active":true,"builds":[{"name":"torch","version":"2.9.0+cu130","cuda":"13.0"}]},`, i)
+	}
+	if err := os.WriteFile(file, []byte(strings.TrimSuffix(body, ",")+"]}"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	facts, err := givenFacts(file, "", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, errs strings.Builder
+	var f judgeFlags
+	f.formats, f.failOn, f.colour = []string{"json"}, "error", "never"
+	f.given = func(string) bool { return false }
+	j, err := f.prepare(t.Context(), streams{out: &out, err: &errs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := j.reportOf(t.Context(), facts)
+	over, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Hour))
+	defer cancel()
+	slow := func(w io.Writer, r report.Report, s layout.Style) error {
+		if len(r.Facts.Environments) > 100 { // never done in time
+			time.Sleep(time.Second)
+		}
+		return report.JSON(w, r, s)
+	}
+	if err := output.ParseAndWrite(over, &out, &errs, []report.Format[report.Report]{{Name: "json", Write: slow}}, nil, "never", false, r); err != nil {
+		t.Fatal(err)
+	}
+	var got report.Report
+	if err := json.Unmarshal([]byte(out.String()), &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Outcome != r.Outcome || len(got.Findings) != 100 || len(got.Facts.Environments) != 100 || got.More["environments"] != 1400 ||
+		len(got.Facts.Unread) != 1 || !strings.Contains(got.Facts.Unread[0].Reason, "environments (1400)") {
+		t.Errorf("%s, %d findings, %d environments, more %v, unread %v", got.Outcome, len(got.Findings), len(got.Facts.Environments),
+			got.More, got.Facts.Unread)
 	}
 }

@@ -11,7 +11,9 @@ import (
 	"cudacompat/internal/config"
 	"cudacompat/internal/deadline"
 	"cudacompat/internal/logs"
+	"cudacompat/internal/output"
 	"cudacompat/internal/report"
+	"cudacompat/internal/report/layout"
 	"cudacompat/internal/terminal"
 	"cudacompat/internal/usage"
 	"cudacompat/matrix"
@@ -68,9 +70,7 @@ func (f *doctorFlags) doctor(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	for i := range job.outputs.list {
-		job.outputs.list[i].style.Root = f.root
-	}
+	job.outputs.EditStyles(func(style *layout.Style) { style.Root = f.root })
 	job.policy.Health = f.healthcheck
 	if f.log != "" {
 		d, err := f.diagnosis(reading, s.in)
@@ -83,7 +83,7 @@ func (f *doctorFlags) doctor(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	err = job.outputs.write(looked, r)
+	err = job.outputs.Write(looked, r)
 	switch {
 	case f.healthcheck: // whoever reads the line may be gone; the code is what counts
 		return exitForHealth(r.Verdict, len(f.require) > 0)
@@ -169,7 +169,7 @@ type job struct {
 	policy   verdict.Policy
 	verbose  io.Writer // where it is said how the probes went; nil: nowhere
 	targets  []matrix.Target
-	outputs  outputs[report.Report]
+	outputs  output.Set[report.Report]
 	platform string // of check: the system that was named
 	log      *logs.Diagnosis
 	remarks  io.Writer // where it is said what flags leave out
@@ -200,17 +200,16 @@ func (f *judgeFlags) prepare(ctx context.Context, s streams) (job, error) {
 	if f.verbose {
 		j.verbose = s.err
 	}
-	if j.outputs, err = parseOutputs(reportFormats(), f.formats, f.colour, f.all, s); err == nil &&
-		j.outputs.readByMonitor() && f.given("fail-on") {
+	if j.outputs, err = output.Parse(reportFormats(), f.formats, f.colour, f.all, s.out, s.err); err == nil &&
+		j.outputs.IsReadByMonitor() && f.given("fail-on") {
 		err = &usage.Error{Message: "--fail-on means nothing to -o nagios: the protocol's codes are 0 to 3",
 			Hint: "leave one of them out, or give the format a file: -o nagios=FILE"}
 	}
-	for i := range j.outputs.list {
-		style := &j.outputs.list[i].style
+	j.outputs.EditStyles(func(style *layout.Style) {
 		if style.Verbose = f.verbose; f.again != nil { // guard has none
 			style.Again = f.again()
 		}
-	}
+	})
 	return j, err
 }
 
@@ -261,7 +260,7 @@ func (j job) judge(ctx context.Context, facts func() (probe.Facts, error)) (repo
 func (j job) reportOf(ctx context.Context, found probe.Facts) report.Report {
 	verdict := matrix.Check(ctx, j.tables, found, j.targets, j.policy)
 	shown := matrix.RemovePrivate(j.tables, found)
-	r := report.New(tool(j.tables, j.outputs.asJSON() || j.overlaid), shown, j.targets, verdict)
+	r := report.New(tool(j.tables, j.outputs.HasJSON() || j.overlaid), shown, j.targets, verdict)
 	r.Configuration = j.config.effect(verdict, j.outputs, j.failOn)
 	if j.log != nil {
 		d := *j.log

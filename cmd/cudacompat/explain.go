@@ -18,6 +18,7 @@ import (
 	"cudacompat/internal/deadline"
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs"
+	"cudacompat/internal/output"
 	"cudacompat/internal/report"
 	"cudacompat/internal/tables"
 	"cudacompat/internal/usage"
@@ -108,7 +109,7 @@ func explainCommand(s streams) *cobra.Command {
 	cmd.Flags().BoolVar(&f.noHere, "no-here", false, "judge only the log, whichever machine it is of")
 	cmd.Flags().StringArrayVar(&f.envs, "env", nil,
 		"look for the log's fault on this machine, with the Python environment at `PATH` (may be repeated)")
-	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil, outputUsage(namesOf(report.ExplainFormats)))
+	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil, outputUsage(output.ListNames(report.ExplainFormats)))
 	addColour(cmd, &f.colour)
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "say which line decided and why, and what it was chosen over")
 	cmd.Flags().BoolVar(&f.all, "all", false, "show every log line that the verdict rests on, and every step that may help")
@@ -161,7 +162,7 @@ func (f *explainFlags) page(ctx context.Context, text string, s streams) error {
 	case err != nil:
 		return err
 	case page != nil:
-		return emit(ctx, s, report.ExplanationFormats, f.formats, f.colour, f.all, report.NewExplanation(name, page))
+		return output.ParseAndWrite(ctx, s.out, s.err, report.ExplanationFormats, f.formats, f.colour, f.all, report.NewExplanation(name, page))
 	case strings.ContainsAny(text, " \n"):
 		return f.text(ctx, text, s)
 	}
@@ -292,7 +293,7 @@ func causes(all []logs.Signature) map[string]logs.Blame {
 }
 
 func (f *explainFlags) listPages(s streams) error {
-	if _, err := styleFor(f.colour, s.out); err != nil {
+	if _, err := output.ChooseStyle(f.colour, s.out); err != nil {
 		return err
 	}
 	all, err := f.answers()
@@ -356,7 +357,7 @@ func (f *explainFlags) writeDiagnosis(
 	if err := f.oneMachine(); err != nil {
 		return err
 	}
-	outputs, err := parseOutputs(explainFormats(), f.formats, f.colour, f.all, s)
+	outputs, err := output.Parse(explainFormats(), f.formats, f.colour, f.all, s.out, s.err)
 	if err != nil {
 		return err
 	}
@@ -375,7 +376,7 @@ func (f *explainFlags) writeDiagnosis(
 	if err := f.compare(ctx, &explained, head, s.in); err != nil {
 		return err
 	}
-	if err := outputs.write(ctx, explained); err != nil {
+	if err := outputs.Write(ctx, explained); err != nil {
 		return err
 	}
 	return exitForBlame(explained.Blame)

@@ -16,6 +16,7 @@ import (
 	"cudacompat/internal/config"
 	"cudacompat/internal/deadline"
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/output"
 	"cudacompat/internal/report"
 	"cudacompat/internal/tables"
 	"cudacompat/internal/terminal"
@@ -185,7 +186,7 @@ func (f *judgeFlags) add(cmd *cobra.Command) {
 
 func addOutput(cmd *cobra.Command, formats *[]string, colour *string, all *bool) {
 	cmd.Flags().StringArrayVarP(formats, "output", "o", nil,
-		outputUsage(namesOf(report.Formats)))
+		outputUsage(output.ListNames(report.Formats)))
 	addColour(cmd, colour)
 	cmd.Flags().BoolVar(all, "all", false, "also show what passed, and every detail")
 }

@@ -10,6 +10,7 @@ import (
 
 	"cudacompat/internal/deadline"
 	"cudacompat/internal/fleet"
+	"cudacompat/internal/output"
 	"cudacompat/internal/report"
 	"cudacompat/internal/terminal"
 	"cudacompat/internal/usage"
@@ -67,7 +68,7 @@ func fleetCommand(s streams) *cobra.Command {
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "stop after `TIME` (default: no limit)")
 	cmd.Flags().StringVar(&f.failOn, "fail-on", "error", "exit 1 if a finding has `SEVERITY` or a higher one: error, warning or never")
 	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil,
-		outputUsage(namesOf(report.FleetFormats)))
+		outputUsage(output.ListNames(report.FleetFormats)))
 	addColour(cmd, &f.colour)
 	cmd.Flags().BoolVar(&f.all, "all", false, "name every node")
 	return cmd
@@ -85,7 +86,7 @@ func (f *fleetFlags) run(ctx context.Context, s streams, args []string) error {
 	if standardInputTwice(append(slices.Clone(args), f.expect)) {
 		return errTwiceStdin
 	}
-	outputs, err := parseOutputs(fleetFormats(), f.formats, f.colour, f.all, s)
+	outputs, err := output.Parse(fleetFormats(), f.formats, f.colour, f.all, s.out, s.err)
 	if err != nil {
 		return err
 	}
@@ -119,7 +120,7 @@ func (f *fleetFlags) run(ctx context.Context, s streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := outputs.write(ctx, report.Fleet{Summary: found, Tool: tool(tables, true)}); err != nil {
+	if err := outputs.Write(ctx, report.Fleet{Summary: found, Tool: tool(tables, true)}); err != nil {
 		return err
 	}
 	return f.exit(found)

@@ -18,6 +18,7 @@ import (
 	"cudacompat/internal/config"
 	"cudacompat/internal/deadline"
 	"cudacompat/internal/guard"
+	"cudacompat/internal/output"
 	"cudacompat/internal/report"
 	"cudacompat/internal/terminal"
 	"cudacompat/internal/usage"
@@ -71,7 +72,7 @@ func guardCommand(s streams) *cobra.Command {
 	flags.BoolVar(&f.yes, "yes", false, "run the command even if it cannot be determined whether it breaks something")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "say what would happen and never run the command")
 	flags.DurationVar(&f.timeout, "timeout", guard.DryRunLimit, "stop the installer's dry run, and a look at the environment, after `TIME`")
-	flags.StringArrayVarP(&f.formats, "output", "o", nil, outputUsage(namesOf(report.GuardFormats))+
+	flags.StringArrayVarP(&f.formats, "output", "o", nil, outputUsage(output.ListNames(report.GuardFormats))+
 		"; what the installer prints goes to standard error then")
 	addColour(cmd, &f.colour)
 	return cmd
@@ -132,7 +133,7 @@ type guarding struct {
 	s        streams
 	signals  <-chan os.Signal // those that ask for the end
 	command  guard.Command
-	outputs  outputs[guard.Forecast]
+	outputs  output.Set[guard.Forecast]
 	host     *probe.Host
 	env      string
 	guess    string // the environment that before is of, as long as nothing is judged
@@ -143,7 +144,7 @@ type guarding struct {
 
 func (f *guardFlags) prepareGuard(ctx context.Context, s streams, c guard.Command) (*guarding, error) {
 	formats := f.formats
-	outputs, err := parseOutputs(report.GuardFormats, formats, f.colour, false, s)
+	outputs, err := output.Parse(report.GuardFormats, formats, f.colour, false, s.out, s.err)
 	if err != nil {
 		return nil, err
 	}
@@ -318,7 +319,7 @@ func (g *guarding) forecastPlan(ctx context.Context, c guard.Command, plan probe
 	after.Verdict = g.verdict(ctx, after.Facts)
 	public := *matrix.RemovePrivate(g.tables, after.Facts).Plan
 	forecast := guard.Compare(c, g.env, public, g.before, after)
-	forecast.Configuration = g.config.effect(after.Verdict, outputs[report.Report]{}, "")
+	forecast.Configuration = g.config.effect(after.Verdict, output.Set[report.Report]{}, "")
 	forecast.Others = len(guard.TouchedPackages(*after.Facts.Plan)) - len(guard.TouchedPackages(public))
 	return after, forecast, context.Cause(ctx)
 }
@@ -518,8 +519,8 @@ func (g *guarding) act(ctx context.Context, stop context.CancelFunc) (int, error
 	if stops != nil {
 		g.forecast.Exit = *stops
 	}
-	if !g.outputs.asJSON() || stops != nil {
-		if err := g.outputs.write(ctx, g.forecast); err != nil {
+	if !g.outputs.HasJSON() || stops != nil {
+		if err := g.outputs.Write(ctx, g.forecast); err != nil {
 			return 0, err
 		}
 	}
@@ -588,7 +589,7 @@ func lineOf(in io.Reader) string {
 // run runs the command as it was typed, and reads the environment again.
 func (g *guarding) run() (int, error) {
 	out := g.s.out
-	if g.outputs.asJSON() {
+	if g.outputs.HasJSON() {
 		out = g.s.err
 	}
 	in := g.s.in
@@ -608,8 +609,8 @@ func (g *guarding) run() (int, error) {
 			g.command.Argv[0], code)
 		return s.exit(), nil
 	}
-	if g.outputs.asJSON() {
-		return code, g.outputs.write(context.Background(), g.forecast)
+	if g.outputs.HasJSON() {
+		return code, g.outputs.Write(context.Background(), g.forecast)
 	}
 	return code, report.GuardDiffers(g.s.err, g.forecast)
 }

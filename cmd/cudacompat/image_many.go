@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cudacompat/internal/deadline"
+	"cudacompat/internal/output"
 	"cudacompat/internal/redact"
 	"cudacompat/internal/report"
 	"cudacompat/internal/usage"
@@ -79,7 +80,7 @@ func (f *judgeFlags) judgeImages(ctx context.Context, images []*imageSource, pla
 	if err != nil {
 		return err
 	}
-	style, err := styleFor(f.colour, s.out)
+	style, err := output.ChooseStyle(f.colour, s.out)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 
+	"cudacompat/internal/output"
 	"cudacompat/internal/report"
 )
 
@@ -176,12 +177,12 @@ func leaked(said string) string {
 // everyFormat returns a command's output for a file in every format, from one run.
 func everyFormat(t *testing.T, command, file string) (string, int) {
 	t.Helper()
-	args, formats := append(strings.Fields(command), file), namesOf(report.RequireFormats)
+	args, formats := append(strings.Fields(command), file), output.ListNames(report.RequireFormats)
 	switch {
 	case command == "check":
-		args, formats = append(args, "--gpu", "L4", "--driver", "580.95.05", "-v", "--all"), namesOf(report.Formats)
+		args, formats = append(args, "--gpu", "L4", "--driver", "580.95.05", "-v", "--all"), output.ListNames(report.Formats)
 	case strings.Contains(command, "--diff"):
-		formats = namesOf(report.RequireDiffFormats)
+		formats = output.ListNames(report.RequireDiffFormats)
 	}
 	for _, format := range formats {
 		args = append(args, "-o", format+"=out."+format)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cudacompat/internal/deadline"
+	"cudacompat/internal/output"
 	"cudacompat/internal/report"
 
 	"github.com/spf13/cobra"
@@ -17,7 +18,7 @@ func probeCommand(s streams) *cobra.Command {
 			"  cudacompat probe --env none -o fleet",
 		Annotations: map[string]string{exitNote: exitPlain},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			outputs, err := parseOutputs(report.FactsFormats, formats, "never", false, s)
+			outputs, err := output.Parse(report.FactsFormats, formats, "never", false, s.out, s.err)
 			if err != nil {
 				return err
 			}
@@ -30,10 +31,10 @@ func probeCommand(s streams) *cobra.Command {
 			if look.timeout == 0 { // each source of facts has its own limit
 				ctx = cmd.Context()
 			}
-			return outputs.write(ctx, look.readMachine(ctx, h, s.err))
+			return outputs.Write(ctx, look.readMachine(ctx, h, s.err))
 		},
 	}
 	look.add(cmd)
-	cmd.Flags().StringArrayVarP(&formats, "output", "o", nil, outputUsage(namesOf(report.FactsFormats)))
+	cmd.Flags().StringArrayVarP(&formats, "output", "o", nil, outputUsage(output.ListNames(report.FactsFormats)))
 	return cmd
 }

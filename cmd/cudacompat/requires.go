@@ -11,6 +11,7 @@ import (
 
 	"cudacompat/internal/config"
 	"cudacompat/internal/deadline"
+	"cudacompat/internal/output"
 	"cudacompat/internal/report"
 	"cudacompat/internal/terminal"
 	"cudacompat/internal/usage"
@@ -67,8 +68,8 @@ func requiresCommand(s streams) *cobra.Command {
 		"with -o markdown=FILE: write nothing, and exit 1 if what is between FILE's marks is stale")
 	cmd.Flags().StringVar(&f.config, "config", "",
 		"with --supports: read the promise from `FILE` (default $CUDACOMPAT_CONFIG, then ./"+config.Name+", then /etc/cudacompat/"+config.Name+")")
-	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil, outputUsage(namesOf(report.RequireFormats))+
-		"; with --diff: "+strings.Join(namesOf(report.RequireDiffFormats), ", "))
+	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil, outputUsage(output.ListNames(report.RequireFormats))+
+		"; with --diff: "+strings.Join(output.ListNames(report.RequireDiffFormats), ", "))
 	addColour(cmd, &f.colour)
 	cmd.Flags().BoolVar(&f.all, "all", false, "also show every GPU and every source")
 	return cmd
@@ -99,7 +100,7 @@ func (f *requiresFlags) run(ctx context.Context, s streams, args []string) error
 	}
 	if late := new(deadline.Error); errors.As(err, &late) {
 		terminal.Complain(s.err, late.Error(), "give more --timeout, or --env for one environment")
-		if !asked.outputs.asJSON() {
+		if !asked.outputs.HasJSON() {
 			return exitError(exitInconclusive)
 		}
 		r, err = f.undecided(asked, late), nil
@@ -113,7 +114,7 @@ func (f *requiresFlags) run(ctx context.Context, s streams, args []string) error
 			return err
 		}
 	}
-	err = asked.outputs.write(reading, r)
+	err = asked.outputs.Write(reading, r)
 	if silence := report.Silence(""); errors.As(err, &silence) {
 		terminal.Complain(s.err, string(silence), "")
 		return cmp.Or(requiresExit(r), error(exitError(exitUsage)))
@@ -129,7 +130,7 @@ type requiresAsked struct {
 	tables   *matrix.Tables
 	targets  []matrix.Target
 	artefact string
-	outputs  outputs[report.Requires]
+	outputs  output.Set[report.Requires]
 
 	promise     promise
 	promised    []matrix.Target
@@ -159,9 +160,11 @@ func (f *requiresFlags) question(reading context.Context, s streams, args []stri
 	if f.check && f.readme == "" {
 		return asked, &usage.Error{Message: "--check compares a file with the answer, and none is named", Hint: "-o markdown=README.md --check"}
 	}
-	if asked.outputs, err = parseOutputs(formats, f.formats, f.colour, f.all, s); f.readme != "" && len(f.formats) == 0 {
-		asked.outputs.list = nil
+	if f.readme != "" && len(f.formats) == 0 { // there is no other output
+		_, err = output.ChooseStyle(f.colour, s.out)
+		return asked, err
 	}
+	asked.outputs, err = output.Parse(formats, f.formats, f.colour, f.all, s.out, s.err)
 	return asked, err
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/deadline"
+	"cudacompat/internal/output"
 	"cudacompat/internal/report"
 	"cudacompat/internal/terminal"
 	"cudacompat/internal/usage"
@@ -54,7 +55,7 @@ func (f *requiresFlags) updateReadme(ctx context.Context, s streams, r report.Re
 			"run the command without --check")
 		return exitError(exitIncompatible)
 	}
-	return save(ctx, f.readme, func(w io.Writer) error {
+	return output.Save(ctx, f.readme, func(w io.Writer) error {
 		_, err := w.Write(updated)
 		return err
 	})

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/deadline"
+	"cudacompat/internal/output"
 	"cudacompat/internal/redact"
 	"cudacompat/internal/report"
 	"cudacompat/internal/terminal"
@@ -133,6 +134,8 @@ func exitCode(err error, s streams) int {
 		return exitOK
 	case errors.As(err, &exit):
 		return int(exit)
+	case errors.Is(err, output.ErrNothingWritten): // which has been said
+		return exitInconclusive
 	case errors.As(err, &mistake):
 		terminal.Complain(s.err, mistake.Message, mistake.Hint)
 	case errors.As(err, &late):
@@ -204,8 +207,8 @@ func commandNames(cmd *cobra.Command) []string {
 
 // exitFor returns the exit code for an outcome under --fail-on, which changes the code and never the outcome. If a
 // monitor reads standard output, the codes are those of its protocol.
-func exitFor(v verdict.Verdict, failOn string, o outputs[report.Report]) error {
-	if o.readByMonitor() {
+func exitFor(v verdict.Verdict, failOn string, o output.Set[report.Report]) error {
+	if o.IsReadByMonitor() {
 		return exitError(report.NagiosStateOf(v))
 	}
 	wrong := v.Outcome == verdict.Incompatible && failOn != "never" || failOn == "warning" && v.Count(verdict.Warning) > 0

@@ -1,4 +1,4 @@
-package main
+package output
 
 import (
 	"context"
@@ -13,9 +13,9 @@ import (
 	"cudacompat/internal/terminal"
 )
 
-// write writes a value in every requested format before ctx ends, without the secrets of its input. If there is no time
+// Write writes a value in every requested format before ctx ends, without the secrets of its input. If there is no time
 // for all of it, it writes the first entries of each list and says that the rest was left out.
-func (o outputs[T]) write(ctx context.Context, value T) error {
+func (o Set[T]) Write(ctx context.Context, value T) error {
 	writing, cancel := deadline.StartWriting(ctx)
 	defer cancel()
 	var redact redact.Walk
@@ -27,7 +27,7 @@ func (o outputs[T]) write(ctx context.Context, value T) error {
 			err = o.writeOne(writing, one, value)
 		}
 		if errors.Is(err, errLate) {
-			err = o.beginning(one, value, &redact)
+			err = o.writeBeginning(one, value, &redact)
 		}
 		if errors.As(err, &late) { // the others may go elsewhere
 			continue
@@ -42,19 +42,19 @@ func (o outputs[T]) write(ctx context.Context, value T) error {
 	return nil
 }
 
-// leaving is a value that can record which of its lists were shortened.
-type leaving interface{ Leave(left map[string]int) }
+// shortened is a value that can record which of its lists were shortened.
+type shortened interface{ Leave(left map[string]int) }
 
-// beginning writes the first entries of each list of a value if there is no time for the rest. It writes nothing that
+// writeBeginning writes the first entries of each list of a value if there is no time for the rest. It writes nothing that
 // would be wrong without the rest.
-func (o outputs[T]) beginning(one output[T], value T, redact *redact.Walk) error {
+func (o Set[T]) writeBeginning(one output[T], value T, redact *redact.Walk) error {
 	short, left := budget.Short(value)
 	redact.Value(&short, nil)
 	if len(left) > 0 {
-		l, ok := any(&short).(leaving)
+		l, ok := any(&short).(shortened)
 		if !ok {
 			terminal.Complain(o.err, errLate.Error(), "give more --timeout")
-			return exitError(exitInconclusive)
+			return ErrNothingWritten
 		}
 		l.Leave(left)
 		terminal.Complain(o.err, "the time was up before all of it was written; left out: "+budget.Words(left), "give more --timeout")
@@ -67,10 +67,13 @@ func (o outputs[T]) beginning(one output[T], value T, redact *redact.Walk) error
 	return o.writeOne(writing, one, short)
 }
 
+// ErrNothingWritten is the error for output of which nothing could be written in time, which has been said.
+var ErrNothingWritten = errors.New("the time was up before anything was written")
+
 // writeOne writes a value in one format. It writes a file only when its content is complete.
-func (o outputs[T]) writeOne(ctx context.Context, one output[T], value T) error {
+func (o Set[T]) writeOne(ctx context.Context, one output[T], value T) error {
 	if one.file != "" {
-		return save(ctx, one.file, func(w io.Writer) error { return writeInTime(ctx, w, one, value) })
+		return Save(ctx, one.file, func(w io.Writer) error { return writeInTime(ctx, w, one, value) })
 	}
 	if err := writeInTime(ctx, o.out, one, value); err != nil {
 		return fmt.Errorf("cannot write the report: %w", err)

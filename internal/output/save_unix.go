@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package output
 
 import (
 	"io/fs"
@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// putByOthers reports whether a file in a sticky directory that everybody can write belongs to neither the caller nor
+// isPutByOthers reports whether a file in a sticky directory that everybody can write belongs to neither the caller nor
 // the directory's owner.
-func putByOthers(dir string, file fs.FileInfo) bool {
+func isPutByOthers(dir string, file fs.FileInfo) bool {
 	in, err := os.Stat(dir)
 	if err != nil || in.Mode()&fs.ModeSticky == 0 || in.Mode().Perm()&0o002 == 0 {
 		return false

@@ -1,4 +1,4 @@
-package main
+package output
 
 import (
 	"bytes"
@@ -16,10 +16,10 @@ import (
 	"cudacompat/internal/usage"
 )
 
-// save writes a file atomically: nobody sees half of it, and a failure leaves the old one. It follows symbolic links.
+// Save writes a file atomically: nobody sees half of it, and a failure leaves the old one. It follows symbolic links.
 // It writes to anything but a regular file (/dev/stderr, a pipe) for as long as ctx lasts, and never replaces it. In a
 // directory such as /tmp it neither follows nor replaces what another user has put there.
-func save(ctx context.Context, name string, write func(io.Writer) error) error {
+func Save(ctx context.Context, name string, write func(io.Writer) error) error {
 	var b bytes.Buffer
 	if err := write(&b); err != nil {
 		return err
@@ -36,21 +36,21 @@ func save(ctx context.Context, name string, write func(io.Writer) error) error {
 
 // saveBytes writes a file as save does.
 func saveBytes(ctx context.Context, name string, data []byte) error {
-	if why := planted(name); why != "" {
+	if why := explainPlanted(name); why != "" {
 		return &usage.Error{Message: fmt.Sprintf("cannot write %q: %s", name, why), Hint: "give a file in a directory that others cannot write"}
 	}
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		_, err := deadline.Run(ctx, func() (struct{}, error) { return struct{}{}, pour(name, data) })
+		_, err := deadline.Run(ctx, func() (struct{}, error) { return struct{}{}, writeInto(name, data) })
 		if late := new(deadline.Error); errors.As(err, &late) { // not errLate: nobody reads what is cut short either
 			return &usage.Error{Message: fmt.Sprintf("cannot write %q: nobody read it in time", name), Hint: "let something read it, or give more --timeout"}
 		}
-		return unwritable(name, err)
+		return explainUnwritable(name, err)
 	}
 	target, err := followLinks(name)
 	if err != nil {
-		return unwritable(name, err)
+		return explainUnwritable(name, err)
 	}
-	return unwritable(name, replace(target, data))
+	return explainUnwritable(name, replaceFile(target, data))
 }
 
 // followLinks returns the file that a name refers to after all symbolic links, whether or not the file exists.
@@ -77,10 +77,10 @@ func followLinks(name string) (string, error) {
 	return "", errors.New("too many levels of symbolic links")
 }
 
-// planted says why a file is not written because of what another user put into a directory that everybody can write: a
+// explainPlanted says why a file is not written because of what another user put into a directory that everybody can write: a
 // symbolic link (as the kernel refuses with fs.protected_symlinks), the file itself (fs.protected_regular), or a pipe,
 // whose reader would get the report (fs.protected_fifos). It returns "" if there is none.
-func planted(name string) string {
+func explainPlanted(name string) string {
 	rest, err := filepath.Abs(name)
 	if err != nil {
 		return ""
@@ -96,7 +96,7 @@ func planted(name string) string {
 			return ""
 		}
 		link := info.Mode()&fs.ModeSymlink != 0
-		if (link || others == "" && !info.IsDir()) && putByOthers(dir, info) {
+		if (link || others == "" && !info.IsDir()) && isPutByOthers(dir, info) {
 			kind := "a file"
 			switch {
 			case link:
@@ -124,8 +124,8 @@ func planted(name string) string {
 	return ""
 }
 
-// unwritable says which file could not be written and why.
-func unwritable(name string, err error) error {
+// explainUnwritable says which file could not be written and why.
+func explainUnwritable(name string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -133,7 +133,7 @@ func unwritable(name string, err error) error {
 		Hint: "give a file in a directory that is there and may be written to"}
 }
 
-func pour(name string, data []byte) error {
+func writeInto(name string, data []byte) error {
 	f, err := os.OpenFile(name, os.O_WRONLY, 0)
 	if err != nil {
 		return err
@@ -142,14 +142,14 @@ func pour(name string, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// replace replaces a file and keeps its mode and owner. A new file gets the mode that the caller's umask allows.
-func replace(name string, data []byte) error {
+// replaceFile replaces a file and keeps its mode and owner. A new file gets the mode that the caller's umask allows.
+func replaceFile(name string, data []byte) error {
 	old, err := os.Stat(name)
 	mode := fs.FileMode(0o666)
 	if err == nil {
 		mode = 0o600 // until it is the old one's
 	}
-	f, err := temporary(filepath.Dir(name), mode)
+	f, err := createTemporary(filepath.Dir(name), mode)
 	if err != nil {
 		return err
 	}
@@ -168,8 +168,8 @@ func replace(name string, data []byte) error {
 	return os.Rename(f.Name(), name)
 }
 
-// temporary creates a file that nobody else has. os.CreateTemp ignores the umask.
-func temporary(dir string, mode fs.FileMode) (*os.File, error) {
+// createTemporary creates a file that nobody else has. os.CreateTemp ignores the umask.
+func createTemporary(dir string, mode fs.FileMode) (*os.File, error) {
 	for {
 		name := filepath.Join(dir, fmt.Sprintf(".cudacompat-%d", rand.Uint64()))
 		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)

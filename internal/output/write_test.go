@@ -1,8 +1,6 @@
-package main
+package output
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -40,13 +38,13 @@ func TestWritesInTime(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var out, errs strings.Builder
 			file := filepath.Join(t.TempDir(), "file")
-			o := outputs[verbose]{out: &out, err: &errs, list: []output[verbose]{
+			o := Set[verbose]{out: &out, err: &errs, list: []output[verbose]{
 				{Format: report.Format[verbose]{Name: "slow", Write: slowly}},
 				{Format: report.Format[verbose]{Name: "slow", Write: slowly}, file: file}}}
 			ctx, cancel := deadline.Set(t.Context(), 2*time.Second)
 			defer cancel()
 			started := time.Now()
-			if err := o.write(ctx, verbose{Lines: make([]string, n)}); err != nil {
+			if err := o.Write(ctx, verbose{Lines: make([]string, n)}); err != nil {
 				t.Fatal(err)
 			}
 			kept, err := os.ReadFile(file)
@@ -65,14 +63,14 @@ func TestWritesInTime(t *testing.T) {
 func TestNothingHalfWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out, errs strings.Builder
-		o := outputs[[]string]{out: &out, err: &errs, list: []output[[]string]{{Format: report.Format[[]string]{Name: "slow",
+		o := Set[[]string]{out: &out, err: &errs, list: []output[[]string]{{Format: report.Format[[]string]{Name: "slow",
 			Write: func(w io.Writer, list []string, _ layout.Style) error {
 				return slowly(w, verbose{Lines: list}, layout.Style{})
 			}}}}}
 		ctx, cancel := deadline.Set(t.Context(), time.Second)
 		defer cancel()
-		err := o.write(ctx, make([]string, 5000))
-		if code := exitError(0); !errors.As(err, &code) || code != exitInconclusive || out.String() != "" ||
+		err := o.Write(ctx, make([]string, 5000))
+		if !errors.Is(err, ErrNothingWritten) || out.String() != "" ||
 			!strings.Contains(errs.String(), "the time was up before it was written") {
 			t.Errorf("%v, %q, %q", err, out.String(), errs.String())
 		}
@@ -92,11 +90,11 @@ func TestSlowReader(t *testing.T) {
 			}
 			return nil
 		}
-		o := outputs[verbose]{out: slow{&read}, err: io.Discard,
+		o := Set[verbose]{out: slow{&read}, err: io.Discard,
 			list: []output[verbose]{{Format: report.Format[verbose]{Name: "text", Write: write}}}}
 		ctx, cancel := deadline.Set(t.Context(), time.Second)
 		defer cancel()
-		if err := o.write(ctx, verbose{Lines: strings.Split(strings.Repeat("x ", 200), " ")}); err != nil || read.Len() != 200 {
+		if err := o.Write(ctx, verbose{Lines: strings.Split(strings.Repeat("x ", 200), " ")}); err != nil || read.Len() != 200 {
 			t.Errorf("%d of 200 bytes, %v", read.Len(), err)
 		}
 	})
@@ -108,52 +106,4 @@ type slow struct{ to io.Writer }
 func (s slow) Write(p []byte) (int, error) {
 	time.Sleep(100 * time.Millisecond)
 	return s.to.Write(p)
-}
-
-// TestWritesPastTheEnd checks that a report is written even if no time is left, and that its facts say that they are
-// incomplete.
-func TestWritesPastTheEnd(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "facts.json")
-	body := `{"schema":"cudacompat/facts/v1","driver":{"version":"535.183.01"},"gpus":[{"name":"NVIDIA L4","compute_capability":"8.9"}],"environments":[`
-	for i := range 1500 {
-		body += fmt.Sprintf(`{"path":"/e%d","active":true,"builds":[{"name":"torch","version":"2.9.0+cu130","cuda":"13.0"}]},`, i)
-	}
-	if err := os.WriteFile(file, []byte(strings.TrimSuffix(body, ",")+"]}"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	facts, err := givenFacts(file, "", "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out, errs strings.Builder
-	var f judgeFlags
-	f.formats, f.failOn, f.colour = []string{"json"}, "error", "never"
-	f.given = func(string) bool { return false }
-	j, err := f.prepare(t.Context(), streams{out: &out, err: &errs})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := j.reportOf(t.Context(), facts)
-	over, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Hour))
-	defer cancel()
-	one := j.outputs.list[0]
-	one.Write = func(w io.Writer, r report.Report, s layout.Style) error {
-		if len(r.Facts.Environments) > 100 { // never done in time
-			time.Sleep(time.Second)
-		}
-		return report.JSON(w, r, s)
-	}
-	j.outputs.list[0] = one
-	if err := j.outputs.write(over, r); err != nil {
-		t.Fatal(err)
-	}
-	var got report.Report
-	if err := json.Unmarshal([]byte(out.String()), &got); err != nil {
-		t.Fatal(err)
-	}
-	if got.Outcome != r.Outcome || len(got.Findings) != 100 || len(got.Facts.Environments) != 100 || got.More["environments"] != 1400 ||
-		len(got.Facts.Unread) != 1 || !strings.Contains(got.Facts.Unread[0].Reason, "environments (1400)") {
-		t.Errorf("%s, %d findings, %d environments, more %v, unread %v", got.Outcome, len(got.Findings), len(got.Facts.Environments),
-			got.More, got.Facts.Unread)
-	}
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package output
 
 import (
 	"context"
@@ -39,7 +39,7 @@ func TestSave(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := save(t.Context(), filepath.Join(dir, "file"), test.write); (err != nil) != test.fails {
+			if err := Save(t.Context(), filepath.Join(dir, "file"), test.write); (err != nil) != test.fails {
 				t.Errorf("error %v", err)
 			}
 			if diff := cmp.Diff(test.want, contents(t, dir)); diff != "" {
@@ -72,7 +72,7 @@ func TestSaveKeepsTheMode(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, way := range []string{name, link} { // a link to nothing, too, keeps pointing where it did
-			if err := save(t.Context(), way, func(w io.Writer) error { _, err := io.WriteString(w, way); return err }); err != nil {
+			if err := Save(t.Context(), way, func(w io.Writer) error { _, err := io.WriteString(w, way); return err }); err != nil {
 				t.Fatal(err)
 			}
 			info, err := os.Lstat(name)
@@ -99,7 +99,7 @@ func TestSaveKeepsTheOwner(t *testing.T) {
 	if err = errors.Join(err, os.Chown(name, 65534, 65533)); err != nil {
 		t.Fatal(err)
 	}
-	if err := save(t.Context(), name, func(w io.Writer) error { _, err := io.WriteString(w, "new"); return err }); err != nil {
+	if err := Save(t.Context(), name, func(w io.Writer) error { _, err := io.WriteString(w, "new"); return err }); err != nil {
 		t.Fatal(err)
 	}
 	info, err := os.Stat(name)
@@ -123,7 +123,7 @@ func TestOneFile(t *testing.T) {
 		for other, want := range map[string]bool{"a": true, "./a": true, "sub/../a": true, "sub/up/a": true, "link": true,
 			"chain": true, here + "/a": true, "b": false, "sub/a": false} {
 			specs := []string{"json=a", "text=" + other}
-			_, err := parseOutputs(report.Formats, specs, "auto", false, streams{out: io.Discard})
+			_, err := Parse(report.Formats, specs, "auto", false, io.Discard, io.Discard)
 			if (err != nil) != want {
 				t.Errorf("-o %s, a there: %v: %v", strings.Join(specs, " -o "), there, err)
 			}
@@ -186,7 +186,7 @@ func TestSaveThroughAnothersLink(t *testing.T) {
 			must(c.make(shared, own))
 			must(os.Lchown(shared+"/x", c.owner, 0))
 			must(os.Chmod(shared, c.mode))
-			err := save(t.Context(), shared+"/x", func(w io.Writer) error { _, err := io.WriteString(w, "new"); return err })
+			err := Save(t.Context(), shared+"/x", func(w io.Writer) error { _, err := io.WriteString(w, "new"); return err })
 			mistake := new(usage.Error)
 			if refused := errors.As(err, &mistake) && strings.Contains(mistake.Message, "of another user"); refused != c.refused || err != nil && !refused {
 				t.Errorf("error %v", err)
@@ -201,7 +201,7 @@ func TestSaveThroughAnothersLink(t *testing.T) {
 		must(os.Symlink(own, shared+"/x"))
 		must(os.Lchown(shared+"/x", nobody, 0))
 		must(os.Chmod(shared, 0o777|os.ModeSticky))
-		if err := save(t.Context(), shared+"/x/report", func(io.Writer) error { return nil }); err == nil || len(contents(t, own)) > 0 {
+		if err := Save(t.Context(), shared+"/x/report", func(io.Writer) error { return nil }); err == nil || len(contents(t, own)) > 0 {
 			t.Errorf("error %v", err)
 		}
 	})
@@ -215,7 +215,7 @@ func TestSaveInTime(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	err := save(ctx, name, func(w io.Writer) error { _, err := io.WriteString(w, "new"); return err })
+	err := Save(ctx, name, func(w io.Writer) error { _, err := io.WriteString(w, "new"); return err })
 	if err == nil || !strings.Contains(err.Error(), "nobody read it in time") {
 		t.Errorf("error %v", err)
 	}
