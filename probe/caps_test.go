@@ -30,6 +30,7 @@ var caps = map[string]string{
 	"internal/input/dockerfile/shell maxCommands": "unread",
 	"internal/input/dockerfile maxFollowed":       "unread", // a file that commands changed is then named
 	"internal/input/dockerfile/bash maxBraced":    "unread",
+	"internal/input/dockerfile maxFilled":         "unread",
 	"internal/input/dockerfile/sed maxCommands":   "unread", // the file that sed edits is then named
 	"internal/input/paste maxImages":              "shown",
 	"internal/input/request maxMarker":            "judged", // the requirement, as if it were for this machine

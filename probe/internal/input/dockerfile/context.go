@@ -56,12 +56,12 @@ func (f *dockerfile) takes(sources []string, target string) {
 		if directory {
 			name = path.Base(source)
 		}
-		f.renew(name)
+		file := target
 		if directory {
-			f.noteSettings(path.Join(target, name))
-		} else {
-			f.noteSettings(target)
+			file = path.Join(target, name)
 		}
+		f.renew(file)
+		f.noteSettings(file)
 		c := copiedPath{source: strings.TrimPrefix(path.Clean(source), "/"), target: target}
 		if directory {
 			c.target += "/"

@@ -17,6 +17,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe/facts"
+	"cudacompat/probe/internal/input/dockerfile/installer"
 	"cudacompat/probe/internal/input/dockerfile/instruction"
 	"cudacompat/probe/internal/input/dockerfile/shell"
 	"cudacompat/probe/internal/input/document"
@@ -67,7 +68,8 @@ type step struct {
 	whole   bool   // one resolution: of one name it may have several, for different Pythons
 	forced  bool   // what is there is replaced even where it would do
 	apart   bool   // into a directory or an environment of its own
-	script  func() // notes a script of the build context that is started, of which nothing is known
+	script  func() // notes a script or a program of which nothing is known
+	any     bool   // it may install any package, whatever else is installed
 }
 
 // dockerfile is one on its way into a list. Nothing is run: what a variable's default says is taken.
@@ -80,11 +82,17 @@ type dockerfile struct {
 	global       map[string]shell.Value // of the ARGs before the first FROM, which hold for FROM alone
 	values       map[string]shell.Value // of the stage's ARGs and ENVs
 	stages       []stage
-	copied       []copiedPath      // what comes of the build context
-	moved        string            // where cd has led the shell that is read
-	writtenFiles map[string]string // files whose text the Dockerfile itself says, by their last name
-	changedFiles map[string]string // files that a command changed in a way that is not followed, and the command
-	secrets      []string          // settings of pip and uv that one RUN gets from outside
+	copied       []copiedPath                      // what comes of the build context
+	moved        string                            // where cd has led the shell that is read
+	writtenFiles map[string]string                 // files whose text the Dockerfile itself says, by their last name
+	changedFiles map[string]string                 // files that a command changed in a way that is not followed, and the command
+	changedPaths map[string]string                 // their paths in the stage that is read, by their last names
+	context      func(name string) ([]byte, error) // opens a file of the build context; nil without one
+	inside       map[string]bool                   // whether it has a file
+	filled       []filledDir
+	fills        int            // how often a directory was filled
+	renewed      map[string]int // how many directories had been filled when a file was last known, by its path
+	secrets      []string       // settings of pip and uv that one RUN gets from outside
 	arch         string
 	leftUnread   []facts.Unread
 
@@ -140,9 +148,10 @@ func (f *dockerfile) isTarget() bool {
 
 func newDockerfile(d document.Document) *dockerfile {
 	f := &dockerfile{files: requirements.NewIncludes(d), global: map[string]shell.Value{}, writtenFiles: map[string]string{},
-		changedFiles: map[string]string{}}
+		changedFiles: map[string]string{}, changedPaths: map[string]string{}, renewed: map[string]int{}, inside: map[string]bool{}}
 	f.values, f.shells = f.global, shell.NewReader(f)
 	beside := f.files.Open
+	f.context = beside
 	f.files.Open = func(name string) ([]byte, error) {
 		if text, ok := f.writtenFiles[path.Base(name)]; ok {
 			return []byte(text), nil
@@ -272,6 +281,7 @@ func (f *dockerfile) from(i *instruction.Instruction) {
 		s.starts, s.settings, triggers = maps.Clone(from.starts), slices.Clone(from.settings), from.triggers
 	}
 	f.values = s.values
+	f.changedPaths = map[string]string{}
 	f.stages = append(f.stages, s)
 	for _, i := range triggers {
 		f.instruction(i)
@@ -303,7 +313,11 @@ func (f *dockerfile) copy(i *instruction.Instruction) {
 		}
 		f.Write(name, h.Body(), false)
 	}
-	f.takes(slices.DeleteFunc(list[:len(list)-1], instruction.HeredocWord.MatchString), target)
+	sources := slices.DeleteFunc(list[:len(list)-1], instruction.HeredocWord.MatchString)
+	f.takes(sources, target)
+	if i.Name == "ADD" {
+		f.adds(sources, target, i.Number)
+	}
 }
 
 // Unread notes what was not read. Scripts that are nested too deeply are named once, and not at each level.
@@ -312,6 +326,23 @@ func (f *dockerfile) Unread(place, reason string, number int) {
 		return
 	}
 	f.unread(place, reason, number)
+}
+
+// adds notes what ADD brings from elsewhere: a fetched file, a repository, or the files of an archive.
+func (f *dockerfile) adds(sources []string, target string, number int) {
+	by := fmt.Sprintf("ADD in line %d", number)
+	for _, source := range sources {
+		name := path.Base(target)
+		if strings.HasSuffix(target, "/") || target == "." || len(sources) > 1 {
+			name = path.Base(source)
+		}
+		switch {
+		case repository.MatchString(source), !installer.WebAddress.MatchString(source) && archiveFile.MatchString(source):
+			f.fill(target, by)
+		case installer.WebAddress.MatchString(source):
+			f.MarkChanged(name, []string{"ADD"}, number)
+		}
+	}
 }
 
 func (f *dockerfile) unread(place, reason string, number int) {
@@ -350,10 +381,18 @@ func (f *dockerfile) last() ([]facts.Requested, []request.Package) {
 		image.Require = f.values["NVIDIA_REQUIRE_CUDA"].Text // of the last stage
 	}
 	list := settle(steps)
-	if i := slices.IndexFunc(steps, func(s step) bool { return s.script != nil }); i >= 0 && len(list) == 0 {
-		steps[i].script()
-	}
+	f.noteScripts(steps, len(list) > 0)
 	return distinctImages(append([]facts.Requested{image}, taken...)), list
+}
+
+// noteScripts names the scripts that may install any package, and the first program that may be all that is installed.
+func (f *dockerfile) noteScripts(steps []step, installs bool) {
+	for _, s := range steps {
+		if s.script != nil && (s.any || !installs) {
+			s.script()
+			installs = true
+		}
+	}
 }
 
 // distinctImages returns each of some images once.

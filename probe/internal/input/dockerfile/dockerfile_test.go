@@ -219,7 +219,7 @@ func TestDockerfileScripts(t *testing.T) {
 		"./configure && make":                      "",
 		"chmod +x install.sh":                      "",
 		"sh -c 'echo done'":                        "",
-		"pip install torch==2.9.0 && ./install.sh": "",
+		"pip install torch==2.9.0 && ./install.sh": "line 2: ./install.sh",
 	} {
 		f, err := input.Read(document.Document{Data: []byte("FROM ubuntu:22.04\nRUN " + commands + "\n")})
 		got := ""

@@ -14,8 +14,11 @@ import (
 	"cudacompat/probe/internal/input/requirements"
 )
 
-// byEdit is why what a file holds that a command of the Dockerfile changed is not known.
-const byEdit = "changes it, and that is not followed"
+// Why the text of a file is not known that a command of the Dockerfile changed.
+const (
+	byEdit = "changes it, and that is not followed"
+	byFill = "brings or replaces it, and its files are not read"
+)
 
 var (
 	// listFile matches the names of files that installers read.
@@ -35,6 +38,9 @@ type edit struct {
 
 // changedFile returns why a file of the image is not known; empty where no command changed it.
 func (f *dockerfile) changedFile(name string) string {
+	if by := f.filler(name); by != "" {
+		return by + " " + byFill
+	}
 	what, ok := f.changedFiles[path.Base(name)]
 	if !ok && listFile.MatchString(name) {
 		what = f.changedFiles[shell.EveryFile]
@@ -45,8 +51,13 @@ func (f *dockerfile) changedFile(name string) string {
 	return what + " " + byEdit
 }
 
-// renew notes that what a file holds is known from here on.
-func (f *dockerfile) renew(name string) {
+// renew notes that what a file holds is known from here on. A file of the same name in another directory keeps its mark.
+func (f *dockerfile) renew(file string) {
+	name, at := path.Base(file), f.absolutePath(file)
+	f.renewed[at] = f.fills
+	if changed := f.changedPaths[name]; f.changedFiles[name] != "" && changed != "" && changed != at && !shell.IsDynamic(changed) {
+		return
+	}
 	delete(f.writtenFiles, name)
 	f.changedFiles[name] = ""
 }
@@ -54,8 +65,10 @@ func (f *dockerfile) renew(name string) {
 // MarkChanged notes that a command changed a file.
 func (f *dockerfile) MarkChanged(name string, list []string, number int) {
 	f.noteSettings(name)
+	at := f.absolutePath(name)
 	name = path.Base(name)
 	delete(f.writtenFiles, name)
+	f.changedPaths[name] = at
 	f.changedFiles[name] = fmt.Sprintf("%s in line %d", path.Base(list[0]), number)
 	if name == shell.EveryFile {
 		for name, what := range f.changedFiles {
@@ -73,7 +86,9 @@ func (f *dockerfile) Edit(list []string, number int, wrote bool) {
 	if at == len(list) {
 		return
 	}
-	switch name, words := path.Base(list[at]), list[at+1:]; {
+	name, words := path.Base(list[at]), list[at+1:]
+	s.unpacks(name, words)
+	switch {
 	case name == "cp" || name == "mv" || name == "ln" || name == "install":
 		s.copies(list[at:], words)
 	case name == "sed":
@@ -100,6 +115,9 @@ func (s *edit) named(list, words []string) {
 	}
 	for _, word := range words {
 		if strings.ContainsAny(word, " \n(;") {
+			if pythonUnpacks.MatchString(word) {
+				s.fill("/", fmt.Sprintf("%s in line %d", path.Base(list[0]), s.number))
+			}
 			for _, name := range fileWords.FindAllString(word, -1) {
 				s.MarkChanged(name, list[:1], s.number)
 			}
@@ -132,35 +150,6 @@ func (s *edit) outputs(list, words []string) {
 			s.MarkChanged(word, list, s.number)
 		}
 	}
-}
-
-// copies follows cp, mv, ln and install with two files. A copy into a directory keeps the name.
-func (s *edit) copies(list, words []string) {
-	var files []string
-	for i, word := range words {
-		valued := list[0] == "install" && i > 0 && slices.Contains([]string{"-m", "-o", "-g"}, words[i-1])
-		if !strings.HasPrefix(word, "-") && !valued {
-			files = append(files, word)
-		}
-	}
-	if len(files) < 2 {
-		return
-	}
-	target := files[len(files)-1]
-	for _, name := range files[:len(files)-1] {
-		if settingsFile.MatchString(name) || settingsFile.MatchString(target) {
-			s.noteSettings(target)
-			s.noteSettings(path.Join(target, path.Base(name)))
-		}
-	}
-	if len(files) > 2 || strings.HasSuffix(target, "/") || path.Base(files[0]) == path.Base(target) || !listFile.MatchString(target) {
-		return
-	}
-	if text, ok := s.Text(files[0]); ok {
-		s.Write(target, text, false)
-		return
-	}
-	s.MarkChanged(target, list, s.number)
 }
 
 // maxFollowed bounds the bytes of files that scripts, copies and edits read in one Dockerfile.
@@ -213,13 +202,14 @@ func (f *dockerfile) Write(name, text string, more bool) {
 		before = f.writtenFiles[path.Base(name)]
 	}
 	f.noteSettings(name)
+	file := name
 	name = path.Base(name)
 	if !known || len(before)+len(text) > requirements.MaxIncludeBytes {
 		delete(f.writtenFiles, name)
 		f.changedFiles[name] = "a command"
 		return
 	}
-	f.renew(name)
+	f.renew(file)
 	f.writtenFiles[name] = before + text
 }
 

@@ -16,6 +16,7 @@ var edited = map[string]string{
 	"uv.toml": "index-url = 'https://download.pytorch.org/whl/cu130'\n", "i.sh": "pip install torch==2.9.0+cu130\n",
 	"loop.sh": "sh loop.sh\n", "1.sh": "sh 2.sh", "2.sh": "./3.sh", "3.sh": ". ./4.sh", "4.sh": "sh 5.sh",
 	"5.sh": "sh 6.sh", "6.sh": "pip install torch==2.9.0+cu130",
+	"docs/requirements.txt": "sphinx\n", "gpu/requirements.txt": "torch==2.9.0+cu130\n",
 	"conf/pip.conf": "[install]\nextra_index_url =\n  https://download.pytorch.org/whl/cu130\n",
 }
 
@@ -167,6 +168,73 @@ func TestEditsByOtherInstructions(t *testing.T) {
 		f := readBeside(t, "FROM python:3.12 AS base\n"+text+"\n")
 		if got := buildsOf(f); got != want {
 			t.Errorf("%s: %q, want %q: %+v", text, got, want, f.Unread)
+		}
+	}
+}
+
+// TestReplacedFiles names a requirements file that an archive, a repository or another tree may have replaced.
+func TestReplacedFiles(t *testing.T) {
+	const good, bad, unknown = "2.7.1+cu126", "2.9.0+cu130", "?"
+	for text, want := range map[string]string{
+		"COPY . .\nADD x.tar.gz .":                                                          unknown,
+		"COPY . .\nADD x.tar.gz /":                                                          unknown,
+		"COPY . .\nADD https://x.example/requirements.txt .":                                unknown,
+		"COPY . .\nADD https://github.com/x/y.git /w":                                       unknown,
+		"COPY . .\nADD x.tar.gz .\nCOPY docs/requirements.txt /docs/":                       unknown,
+		"COPY . .\nCOPY --from=vendor/x:1 /files/ .":                                        unknown,
+		"COPY . .\nRUN tar xzf x.tar.gz":                                                    unknown,
+		"COPY . .\nRUN cd / && tar -zxvC /w -f x.tar.gz":                                    unknown,
+		"COPY . .\nRUN tar --extract --file x.tar --directory $X":                           unknown,
+		"COPY . .\nRUN curl -L https://x.example/x.tgz | tar xz":                            unknown,
+		"COPY . .\nRUN unzip -oq /x.zip -d /w":                                              unknown,
+		"COPY . .\nRUN 7z x x.7z -o/w":                                                      unknown,
+		"COPY . .\nRUN cpio -idm < x.cpio":                                                  unknown,
+		"COPY . .\nRUN gunzip -f requirements.txt.gz":                                       unknown,
+		"COPY . .\nRUN python -m zipfile -e x.zip .":                                        unknown,
+		`COPY . .` + "\n" + `RUN python -c "import shutil; shutil.unpack_archive('x.zip')"`: unknown,
+		"COPY . .\nRUN tar xf x.tar -C /t && cp -r /t/. /w/":                                unknown,
+		"COPY . .\nRUN tar xf x.tar -C /t && mv /t/* .":                                     unknown,
+		"COPY . .\nRUN tar xf x.tar -C /t && cp /t/requirements.txt .":                      unknown,
+		"COPY . .\nRUN git clone https://x.example/y /t && cp -r /t/* .":                    unknown,
+		"COPY . .\nRUN git fetch && git checkout -f FETCH_HEAD":                             unknown,
+		"COPY . .\nRUN aws s3 sync s3://x/ .":                                               unknown,
+		"COPY . .\nRUN perl fix.pl requirements.txt\nCOPY docs/requirements.txt /docs/":     unknown,
+		"COPY . .\nRUN cp gpu/requirements.txt .":                                           bad,
+		"COPY . .\nRUN mv gpu/* .":                                                          bad,
+		"COPY . .\nRUN cp -t /w gpu/requirements.txt":                                       bad,
+		"RUN tar xzf x.tar.gz -C /\nCOPY . .":                                               good,
+		"RUN git clone https://x.example/y .\nCOPY requirements.txt .":                      good,
+		"COPY . .\nRUN tar xzf node.tar.gz -C /usr/local && tar tf /x.tar && unzip -l y":    good,
+		"COPY . .\nCOPY --from=ghcr.io/astral-sh/uv:0.8 /uv /uvx /bin/":                     good,
+		"COPY . .\nRUN cp requirements.txt /tmp/ && mv /root/uv /usr/local/bin/":            good,
+	} {
+		f := readBeside(t, "FROM python:3.12\nWORKDIR /w\n"+text+"\nRUN pip install -r requirements.txt\n")
+		if got := buildsOf(f); got != want {
+			t.Errorf("%s: %q, want %q: %+v", text, got, want, f.Unread)
+		}
+	}
+}
+
+// TestStartedScripts names a script that is no file of the build context, whatever else the Dockerfile installs.
+func TestStartedScripts(t *testing.T) {
+	const good, bad, unknown = "2.7.1+cu126", "2.9.0+cu130", "2.7.1+cu126 ?"
+	for run, want := range map[string]string{
+		"sh /opt/x/go.sh": unknown, "bash /opt/x/go": unknown, "/opt/x/setup-gpu": unknown, ". /opt/x/deps.sh": unknown,
+		"curl -o /x.sh https://x.example/x.sh && sh /x.sh": unknown, "bash < /opt/x.sh": unknown, "cat /opt/x.sh | sh": unknown,
+		"echo cGlw | base64 -d | bash": unknown, "timeout 600 bash /opt/x.sh": unknown, "run-parts /opt/x.d": unknown,
+		"find /opt/x -name '*.sh' -exec bash {} +": unknown, "find /opt/x -name '*.sh' | xargs -n1 bash": unknown,
+		"for f in /opt/x/*.sh; do bash $f; done": unknown, "python3 /opt/x/install_deps.py": unknown,
+		"cp i.sh /x.sh && sh i.sh": bad, "sh < i.sh": bad, "cat i.sh | bash": bad,
+		"wget -O /m.sh https://x.example/Miniconda3-latest-Linux-x86_64.sh && bash Miniconda3-latest-Linux-x86_64.sh -b": good,
+		". /opt/conda/etc/profile.d/conda.sh && . /venv/bin/activate && . /opt/ros/humble/setup.sh":                      good,
+		"sh cuda_12.4_linux.run --silent && sh cmake-3.29-linux.sh --skip-license && ./configure && make":                good,
+		"curl -fsSL https://deb.nodesource.com/setup_20.x | bash - && chmod +x i.sh":                                     good,
+		"find . -name '*.pyc' -exec rm {} + && find . -exec sh -c 'echo {}' \\;":                                         good,
+		"python -c 'print(1)' | tee log && yes | sh -c 'cat > /dev/null'":                                                good,
+	} {
+		f := readBeside(t, "FROM python:3.12\nCOPY . .\nRUN pip install torch==2.7.1+cu126\nRUN "+run+"\n")
+		if got := buildsOf(f); got != want {
+			t.Errorf("%s: %q, want %q: %+v", run, got, want, f.Unread)
 		}
 	}
 }

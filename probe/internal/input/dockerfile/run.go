@@ -20,10 +20,11 @@ func (f *dockerfile) run(i *instruction.Instruction) {
 	f.configured = false
 	f.shells.Local, f.moved = map[string]shell.Value{}, "" // a shell's settings end with it
 	copied := len(f.copied)
-	defer func() { f.copied, f.moved, f.secrets = f.copied[:copied], "", nil }() // so do mounts
 	for _, flag := range i.Flags {
 		f.mount(flag, i.Number)
 	}
+	mounted := len(f.copied)
+	defer func() { f.copied, f.moved, f.secrets = slices.Delete(f.copied, copied, mounted), "", nil }() // so do mounts
 	switch {
 	case i.List != nil:
 		f.readExecForm(i)
@@ -147,7 +148,12 @@ func (f *dockerfile) done(t installer.Tool, number int, sure bool) step {
 	case installer.InstallsFromFile:
 		return f.project(t, number)
 	case installer.MayInstall:
-		return step{script: func() { f.unread(t.Command, t.Reason, number) }}
+		if t.Script && installer.PyScript.MatchString(t.Command) {
+			if text, ok := f.Text(t.Command); ok && !installer.StartsInstaller(text) {
+				return step{}
+			}
+		}
+		return step{any: t.Script, script: func() { f.unread(t.Command, t.Reason, number) }}
 	case installer.BringsToolkit:
 		f.stages[len(f.stages)-1].toolkit = true
 	case installer.Compiles:

@@ -33,6 +33,8 @@ var (
 	// packagePath matches the directories that Python packages lie below.
 	packagePath = lazyregexp.New(`(?i)^/?$|^\.$|^/?(?:opt|usr|usr/local|usr/lib|usr/local/lib|root|home|app|srv|workspace)/?$|^/?opt/[^/]+/?$|` +
 		`conda|mamba|venv|-packages|/python|\.local|/torch|/env|wheel|\.whl$`)
+	// programDir matches directories and files of programs, which no installer reads: /usr/local/bin/, /uv.
+	programDir   = lazyregexp.New(`(?:^|/)s?bin(?:/[^/]*)?/?$|^/uvx?$`)
 	imageContext = lazyregexp.New(`^docker-image://`)
 )
 
@@ -56,8 +58,11 @@ func (f *dockerfile) takeFrom(from string, sources []string, target string, numb
 	s.taken = append(s.taken, takenPath{from, sources, number})
 	if f.stageNamed(from, len(f.stages)-1) < 0 {
 		for _, source := range sources {
-			if listFile.MatchString(source) {
+			switch {
+			case listFile.MatchString(source):
 				f.changedFiles[path.Base(source)] = fmt.Sprintf("the image in line %d", number)
+			case target != "" && !programDir.MatchString(target) && !programDir.MatchString(source):
+				f.fill(target, fmt.Sprintf("the image in line %d", number))
 			}
 		}
 	}

@@ -25,6 +25,9 @@ var (
 // Configurers are the programs before a "make install" of sources, which are no Python packages.
 var Configurers = []string{"configure", "Configure", "config", "cmake", "autogen.sh", "autoreconf", "meson", "bootstrap.sh", "qmake"}
 
+// StartsInstaller reports whether a Python program starts another program or an installer.
+func StartsInstaller(text string) bool { return installsByPython.MatchString(text) }
+
 // FindHidden names what may install packages out of sight: a Python program below the line, an alias, a target of make.
 func FindHidden(list []string, input string, configured bool) string {
 	at := FindProgram(list)

@@ -20,6 +20,7 @@ type Tool struct {
 	Reason  string   // why what it installs is not known
 	By      string   // the program whose own files say what is installed: uv, poetry, conda
 	Apart   bool     // into an environment of its own
+	Script  bool     // a script that may install any package, unless its text says otherwise
 }
 
 // Deed is what a tool does to an image.
@@ -39,7 +40,8 @@ const (
 // Why what a command installs is not known.
 const (
 	InAnotherFile = "its packages are in another file: check that one, too, or give the build context with --include-root"
-	byScript      = "the file itself installs no package, and what this script installs was not read"
+	byProgram     = "the file itself installs no package, and what this program installs was not read"
+	ByScript      = "it may install packages, and its text was not read: it is no file of the build context (--include-root names another one)"
 	byDownload    = "the file itself installs no package, and what is in this archive was not read"
 	bySources     = "what it compiles was not read"
 	byDistro      = "no table has the builds of a distribution"
@@ -53,8 +55,7 @@ var (
 	CondaName     = lazyregexp.New(`^(?:conda|mamba|micromamba|\$\{?\w*(?:CONDA|MAMBA|conda|mamba)\w*\}?)$`)
 	ShellName     = lazyregexp.New(`^(?:ba|da|z|a|k)?sh$|^(?:su|runuser)$`)
 	systemName    = lazyregexp.New(`^(?:apt|apt-get|aptitude|yum|dnf|microdnf|tdnf|zypper|apk|pacman)$`)
-	scriptName    = lazyregexp.New(`^(?:\./[\w./-]+|[\w./-]+\.(?:sh|bash))$`)
-	PyScript      = lazyregexp.New(`^(?:[\w.-]+/)*(?:\w*install\w*|launch|bootstrap)\.py$`)
+	PyScript      = lazyregexp.New(`^(?:\.{0,2}/)?(?:[\w.-]+/)*(?:\w*install\w*|launch|bootstrap)\.py$`)
 	CommandOption = lazyregexp.New(`^-\w*c$`) // the option of a shell before the commands that it is given
 	GPUScript     = lazyregexp.New(`(?i)https?://\S*(?:ollama|cuda|nvidia|vllm)\S*\.sh\b`)
 	distroCUDA    = lazyregexp.New(`^(?:nvidia-cuda-toolkit|cuda(?:-toolkit|-nvcc|-compiler|-libraries-dev)?(?:-\d+)*)` +
@@ -289,23 +290,3 @@ var Starters = []string{"sudo", "time", "exec", "source", ".", "nice", "env", "c
 var startNothing = []string{"mv", "cp", "ln", "rm", "mkdir", "rmdir", "touch", "chmod", "chown", "ls", "cat", "tee", "which",
 	"tar", "unzip", "sed", "awk", "grep", "test", "[", "cd", "pushd", "popd", "export", "useradd", "usermod", "adduser",
 	"groupadd", "git"}
-
-// FindScript returns the script that a command starts: one of the build context, or one that is fetched.
-func FindScript(list []string) Tool {
-	if i := slices.IndexFunc(list, GPUScript.MatchString); i >= 0 {
-		return Tool{Does: MayInstall, Command: list[i], Reason: byScript}
-	}
-	for i, word := range list {
-		name := path.Base(word)
-		switch {
-		case slices.Contains(Starters, name), strings.HasPrefix(word, "-"), i > 0 && word == "pipefail",
-			assignment.MatchString(word):
-		case ShellName.MatchString(name), PythonName.MatchString(name):
-		case scriptName.MatchString(word) && name != "configure", i > 0 && PyScript.MatchString(word):
-			return Tool{Does: MayInstall, Command: word, Reason: byScript}
-		default:
-			return Tool{}
-		}
-	}
-	return Tool{}
-}

@@ -3,6 +3,7 @@ package shell
 import (
 	"path"
 	"slices"
+	"strings"
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe/internal/input/dockerfile/installer"
@@ -18,14 +19,20 @@ var harmlessScript = lazyregexp.New(`^https?://(?:astral\.sh|sh\.rustup\.rs|(?:d
 	`tailscale\.com|code-server\.dev|raw\.githubusercontent\.com/(?:nvm-sh|pyenv|helm|creationix|Homebrew|ohmyzsh|anchore|aquasecurity)/|` +
 	`github\.com/(?:ohmyzsh|zsh-users)/)`)
 
-// fetched notes a script that a command fetches and pipes into a shell or into Python.
+// fetched notes a script that a command fetches and pipes into a shell or into Python, and any other output that a shell reads.
 func (s *script) fetched(command *syntax.BinaryCmd) {
 	left, right := s.wordsOf(command.X), s.wordsOf(command.Y)
 	if len(left) == 0 || len(right) == 0 {
 		return
 	}
 	at, name := installer.FindProgram(right), path.Base(left[installer.FindProgram(left)%len(left)])
-	if at == len(right) || name != "curl" && name != "wget" {
+	if at == len(right) {
+		return
+	}
+	if name != "curl" && name != "wget" {
+		if isPlainShell(right) {
+			s.Unread(strings.Join(left, " ")+" | "+path.Base(right[at]), installer.ByHidden, s.number)
+		}
 		return
 	}
 	reader := path.Base(right[at])

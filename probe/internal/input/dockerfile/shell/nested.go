@@ -58,8 +58,27 @@ func InnerScript(list []string, input string) (text string, ok bool) {
 	if j := slices.IndexFunc(list[i:], installer.CommandOption.MatchString); j >= 0 && i+j+1 < len(list) {
 		return list[i+j+1], true
 	}
-	plain := !slices.ContainsFunc(list[i+1:], func(w string) bool { return !strings.HasPrefix(w, "-") })
-	return input, plain && input != ""
+	return input, isPlain(list[i+1:]) && input != ""
+}
+
+// isPlainShell reports whether a command starts a shell that reads its script from its input.
+func isPlainShell(list []string) bool {
+	at := installer.FindProgram(list)
+	return at < len(list) && installer.ShellProgram.MatchString(path.Base(list[at])) && isPlain(list[at+1:]) &&
+		!slices.ContainsFunc(list[at+1:], installer.CommandOption.MatchString)
+}
+
+// isPlain reports whether a shell is given no file. What stands behind -s are the script's own arguments.
+func isPlain(words []string) bool {
+	for _, word := range words {
+		switch {
+		case word == "-s":
+			return true
+		case !strings.HasPrefix(word, "-"):
+			return false
+		}
+	}
+	return true
 }
 
 // noteSubstitutions names the substitutions of a script that install packages: x=$(pip install torch).

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/probe/internal/input/dockerfile/installer"
+
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -20,9 +22,32 @@ func (s *script) input(redirects []*syntax.Redirect) string {
 			text, _ = s.heredoc(r.Hdoc)
 		case r.Op == syntax.WordHdoc:
 			text, _ = s.literalWord(r.Word)
+		case r.Op == syntax.RdrIn && r.N == nil:
+			name, _ := s.literalWord(r.Word)
+			text, _ = s.Text(name)
 		}
 	}
 	return text
+}
+
+// noteInput names the file that a shell reads its script from: bash < install.sh.
+func (s *script) noteInput(redirects []*syntax.Redirect) {
+	for _, r := range redirects {
+		if name, _ := s.literalWord(r.Word); r.Op == syntax.RdrIn && r.N == nil && name != "/dev/null" {
+			s.Unread(name, installer.ByScript, s.number)
+		}
+	}
+}
+
+// pipes returns the text that a command before a pipe is known to print.
+func (s *script) pipes(stmt *syntax.Stmt) (text string, ok bool) {
+	if text, ok = s.prints(stmt); ok {
+		return text, true
+	}
+	if call, isCall := stmt.Cmd.(*syntax.CallExpr); isCall && len(call.Args) > 0 && len(stmt.Redirs) == 0 {
+		return s.Filter(s.words(call.Args))
+	}
+	return "", false
 }
 
 // prints returns the text that a command is known to print: echo's words, or a heredoc through cat.

@@ -205,7 +205,7 @@ func (s *script) pair(command *syntax.BinaryCmd, reached version.Truth) version.
 	case syntax.OrStmt:
 		return max(left, s.followStatement(command.Y, min(reached, version.Met-left)))
 	}
-	if text, ok := s.prints(command.X); ok {
+	if text, ok := s.pipes(command.X); ok {
 		s.piped = text
 	} else if reached != version.Unmet {
 		s.fetched(command)
@@ -296,6 +296,9 @@ func (s *script) call(command *syntax.CallExpr, redirects []*syntax.Redirect, re
 		return s.followFunction(body, list, reached)
 	}
 	input := s.input(redirects)
+	if input == "" && isPlainShell(list) {
+		s.noteInput(redirects)
+	}
 	wrote := s.writes(list, redirects, input)
 	s.redirects(list, redirects, wrote)
 	s.Edit(list, s.number, wrote)
