@@ -339,6 +339,7 @@ func (f *dockerfile) adds(sources []string, target string, number int) {
 		switch {
 		case repository.MatchString(source), !installer.WebAddress.MatchString(source) && archiveFile.MatchString(source):
 			f.fill(target, by)
+			f.inContext(source) // who compares two trees learns that the Dockerfile uses it
 		case installer.WebAddress.MatchString(source):
 			f.MarkChanged(name, []string{"ADD"}, number)
 		}

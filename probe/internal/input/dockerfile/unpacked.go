@@ -98,6 +98,11 @@ func (s *edit) unpacks(name string, words []string) {
 		words = append(words, ".")
 	}
 	by := fmt.Sprintf("%s in line %d", name, s.number)
+	for _, w := range words {
+		if archiveFile.MatchString(w) || strings.HasSuffix(w, ".zip") {
+			s.inContext(s.find(w)) // who compares two trees learns that the Dockerfile uses it
+		}
+	}
 	last := "."
 	if len(words) > 0 && !strings.HasPrefix(words[len(words)-1], "-") {
 		last = words[len(words)-1]

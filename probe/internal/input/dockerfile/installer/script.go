@@ -74,7 +74,7 @@ func manyScripts(list []string) Tool {
 	switch name := path.Base(list[at]); {
 	case name == "run-parts" && !strings.Contains(text, "/etc/"),
 		(name == "xargs" || name == "parallel" || name == "find") && startsShell.MatchString(text):
-		return Tool{Does: MayInstall, Command: text, Reason: ByScript, Script: true}
+		return Tool{Does: MayInstall, Command: text, Reason: ByHidden, Script: true}
 	}
 	return Tool{}
 }
@@ -104,7 +104,7 @@ func scriptOf(word, started string) Tool {
 		return Tool{}
 	}
 	if t.Script {
-		t.Reason = ByScript
+		t.Reason = ByHidden
 	}
 	return t
 }

@@ -41,7 +41,6 @@ const (
 const (
 	InAnotherFile = "its packages are in another file: check that one, too, or give the build context with --include-root"
 	byProgram     = "the file itself installs no package, and what this program installs was not read"
-	ByScript      = "it may install packages, and its text was not read: it is no file of the build context (--include-root names another one)"
 	byDownload    = "the file itself installs no package, and what is in this archive was not read"
 	bySources     = "what it compiles was not read"
 	byDistro      = "no table has the builds of a distribution"

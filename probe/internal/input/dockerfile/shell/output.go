@@ -34,7 +34,7 @@ func (s *script) input(redirects []*syntax.Redirect) string {
 func (s *script) noteInput(redirects []*syntax.Redirect) {
 	for _, r := range redirects {
 		if name, _ := s.literalWord(r.Word); r.Op == syntax.RdrIn && r.N == nil && name != "/dev/null" {
-			s.Unread(name, installer.ByScript, s.number)
+			s.Unread(name, installer.ByHidden, s.number)
 		}
 	}
 }
