@@ -330,6 +330,17 @@ var raises = lazyregexp.New(`\braise \w+\(["'f]*`)
 // with a".
 var prose = lazyregexp.New(`^(?:[-*>] )*[A-Z][a-z']*,?(?: [(]?[A-Za-z][\w.'’/-]*[),]?){4,}`)
 
+// groups returns the text of every named group of the pattern.
+func (e *event) groups() map[string]string {
+	all := map[string]string{}
+	for _, name := range e.signature.lines.SubexpNames() {
+		if name != "" {
+			all[name] = e.group(name)
+		}
+	}
+	return all
+}
+
 // group returns the text of a named group of the pattern.
 func (e *event) group(name string) string {
 	i := e.signature.lines.SubexpIndex(name)

@@ -62,16 +62,10 @@ func (r *record) searchedByWords(a answer) []string {
 
 // slots returns what the line of a finding says of things.
 func (f *finding) slots() map[string]string {
-	all := map[string]string{}
 	if f.form != nil {
 		return f.form.slots
 	}
-	for _, name := range f.signature.lines.SubexpNames() {
-		if name != "" {
-			all[name] = f.group(name)
-		}
-	}
-	return all
+	return f.groups()
 }
 
 // stackCore are the projects that only do what the code above them asks.
