@@ -14,6 +14,7 @@ import (
 	"cudacompat/internal/deadline"
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs"
+	"cudacompat/internal/logs/signature"
 	"cudacompat/internal/report"
 	"cudacompat/internal/usage"
 	"cudacompat/matrix"
@@ -90,7 +91,7 @@ func (f *explainFlags) apartFromMachine(ctx context.Context, names []string) (fi
 }
 
 // describesMachine reports whether a file is a report, a list of packages or facts, and shows no error.
-func describesMachine(ctx context.Context, all []logs.Signature, name string) bool {
+func describesMachine(ctx context.Context, all []signature.Signature, name string) bool {
 	info, err := os.Stat(name)
 	if name == "-" || err != nil || !info.Mode().IsRegular() || info.Size() > givenCap {
 		return false

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"cudacompat/internal/logs"
+	"cudacompat/internal/logs/signature"
 	"cudacompat/internal/report"
 	"cudacompat/internal/tables"
 )
@@ -13,8 +14,8 @@ import (
 // TestCausePages checks that the page of every cause is one paragraph without an unfilled slot and without a repeated
 // sentence.
 func TestCausePages(t *testing.T) {
-	byCause := map[string][]logs.Signature{}
-	for _, s := range append(logs.Signatures(tables.Embedded()), logs.Answers()...) {
+	byCause := map[string][]signature.Signature{}
+	for _, s := range append(signature.Load(tables.Embedded()), logs.Answers()...) {
 		if s.Because != "" {
 			byCause[s.Cause] = append(byCause[s.Cause], s)
 		}

@@ -18,6 +18,7 @@ import (
 	"cudacompat/internal/deadline"
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs"
+	"cudacompat/internal/logs/signature"
 	"cudacompat/internal/output"
 	"cudacompat/internal/report"
 	"cudacompat/internal/tables"
@@ -201,7 +202,7 @@ func (f *explainFlags) word(name string) (report.Known, error) {
 	k.Steps = map[string][]string{}
 	for _, s := range k.Statuses {
 		if k.Steps[s.Cause] == nil {
-			k.Steps[s.Cause] = logs.StepsFor(all, s.Cause, s.Name, s.Text)
+			k.Steps[s.Cause] = signature.FindSteps(all, s.Cause, s.Name, s.Text)
 		}
 	}
 	return k, nil
@@ -247,7 +248,7 @@ func (f *explainFlags) cause(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var own []logs.Signature
+	var own []signature.Signature
 	for _, sig := range all {
 		if sig.Cause == name && sig.Because != "" {
 			own = append(own, sig)
@@ -276,13 +277,13 @@ func (f *explainFlags) misspelt(name string) error {
 const listPages = "cudacompat explain`; for a line of a log: `echo LINE | cudacompat explain -"
 
 // answers returns the signatures, and the answers of package logs for lines that no signature decides.
-func (f *explainFlags) answers() ([]logs.Signature, error) {
+func (f *explainFlags) answers() ([]signature.Signature, error) {
 	all, err := f.signatures(f.tables)
 	return append(all, logs.Answers()...), err
 }
 
 // causes returns the causes that have a page, with the side that each blames.
-func causes(all []logs.Signature) map[string]logs.Blame {
+func causes(all []signature.Signature) map[string]logs.Blame {
 	blamed := map[string]logs.Blame{}
 	for _, sig := range all {
 		if sig.Because != "" {
@@ -334,14 +335,14 @@ func (f *explainFlags) logs(ctx context.Context, names []string, s streams) erro
 	if standardInputTwice(names) {
 		return errTwiceStdin
 	}
-	return f.writeDiagnosis(ctx, s, func(all []logs.Signature) (logs.Diagnosis, []byte, error) {
+	return f.writeDiagnosis(ctx, s, func(all []signature.Signature) (logs.Diagnosis, []byte, error) {
 		return diagnose(ctx, all, names, f.timeout, s.in)
 	})
 }
 
 // text diagnoses lines that stand on the command line.
 func (f *explainFlags) text(ctx context.Context, text string, s streams) error {
-	return f.writeDiagnosis(ctx, s, func(all []logs.Signature) (logs.Diagnosis, []byte, error) {
+	return f.writeDiagnosis(ctx, s, func(all []signature.Signature) (logs.Diagnosis, []byte, error) {
 		d, err := judgeLogs(ctx, all, []logs.Source{{Name: "the text", Reader: strings.NewReader(text)}})
 		return d, []byte(text), err
 	})
@@ -352,7 +353,7 @@ func (f *explainFlags) text(ctx context.Context, text string, s streams) error {
 func (f *explainFlags) writeDiagnosis(
 	ctx context.Context,
 	s streams,
-	diagnosis func([]logs.Signature) (logs.Diagnosis, []byte, error),
+	diagnosis func([]signature.Signature) (logs.Diagnosis, []byte, error),
 ) error {
 	if err := f.oneMachine(); err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 
 	"cudacompat/internal/deadline"
 	"cudacompat/internal/logs"
+	"cudacompat/internal/logs/signature"
 	"cudacompat/internal/usage"
 )
 
@@ -27,7 +28,7 @@ const logHint = "give a log, a directory of rank logs, or - for standard input"
 // diagnose reads logs, "-" for standard input, or directories of rank logs, and returns what they show together. The
 // diagnosis says what could not be read in time. It returns an error only if nothing could be read. head is the
 // beginning of a single log.
-func diagnose(ctx context.Context, all []logs.Signature, names []string, limit time.Duration,
+func diagnose(ctx context.Context, all []signature.Signature, names []string, limit time.Duration,
 	stdin io.Reader) (d logs.Diagnosis, head []byte, err error) {
 	if limit <= 0 {
 		limit = deadline.Log
@@ -72,7 +73,7 @@ func (h *headReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func judgeLogs(ctx context.Context, all []logs.Signature, sources []logs.Source) (logs.Diagnosis, error) {
+func judgeLogs(ctx context.Context, all []signature.Signature, sources []logs.Source) (logs.Diagnosis, error) {
 	d, err := logs.Read(ctx, all, sources)
 	if err != nil && ctx.Err() == nil && d.Cause == logs.NothingFound && len(d.Unread) >= len(sources) {
 		return d, &usage.Error{Message: err.Error(), Hint: logHint}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"cudacompat/internal/logs/signature"
 	"cudacompat/internal/redact"
 )
 
@@ -25,7 +26,7 @@ func TestAnswersAreShort(t *testing.T) {
 			t.Errorf("%s (%s): no candidates", id, d.Cause)
 		}
 		for _, text := range append([]string{d.Because, d.Why}, d.Do...) {
-			if placeholder.MatchString(text) {
+			if signature.Placeholder.MatchString(text) {
 				t.Errorf("%s: a hole in %q", id, text)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"cudacompat/data"
+	"cudacompat/internal/logs/signature"
 	"cudacompat/internal/tables"
 )
 
@@ -40,7 +41,7 @@ func nearMisses(b *testing.B, format string) []byte {
 		for _, literal := range s.Literal {
 			before, after, found := strings.Cut(s.Positive, literal)
 			line := movedOn(before) + literal + movedOn(after)
-			if found && !slices.ContainsFunc(rows, func(other Signature) bool { return other.match(line) != nil }) {
+			if found && !slices.ContainsFunc(rows, func(other signature.Signature) bool { return other.Match(line) != nil }) {
 				lines = append(lines, line)
 			}
 		}
@@ -89,6 +90,6 @@ func BenchmarkReadShort(b *testing.B) {
 // BenchmarkSignatures measures the cost of loading the table.
 func BenchmarkSignatures(b *testing.B) {
 	for b.Loop() {
-		Signatures(tables.Open(data.FS))
+		signature.Load(tables.Open(data.FS))
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cudacompat/internal/logs/logtext"
+	"cudacompat/internal/logs/signature"
 	"cudacompat/internal/redact"
 )
 
@@ -172,7 +173,7 @@ func TestNoPlaceholders(t *testing.T) {
 		because, do := s.Words()
 		d := explain(t, s.Positive)
 		for _, text := range append(append(do, d.Do...), because, d.Because) {
-			if placeholder.MatchString(text) {
+			if signature.Placeholder.MatchString(text) {
 				t.Errorf("%s: %q", s.ID, text)
 			}
 		}
@@ -194,7 +195,7 @@ func recordsOf(s *scanner) []record {
 func TestJudgingEndsInTime(t *testing.T) {
 	log := strings.Repeat("Traceback (most recent call last):\n  File \"/a.py\", line 1, in f\n"+
 		"RuntimeError: CUDA error: an illegal memory access was encountered\n", 20_000)
-	s := newScanner(newFinder(nil, marks...), nil)
+	s := newScanner(signature.NewFinder(nil, marks...), nil)
 	if err := s.read(context.Background(), strings.NewReader(log)); err != nil {
 		t.Fatal(err)
 	}

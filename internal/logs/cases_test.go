@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"cudacompat/internal/logs/logtext"
+	"cudacompat/internal/logs/signature"
 )
 
 // logCase is a log from a public thread with a known cause.
@@ -58,7 +59,7 @@ var explained, read sync.Map
 // readLog is a log that was read once and can be judged with different tables.
 type readLog struct {
 	scanner *scanner
-	events  []event
+	events  []signature.Hit
 	records []record // those of harmless lines too: which they are is said by a table
 }
 
@@ -81,7 +82,7 @@ func scanned(t testing.TB, log string) readLog {
 
 // judged returns the diagnosis with the whole table.
 func (l readLog) judged() Diagnosis {
-	j := judging{events: [][]event{slices.Clone(l.events)}, records: l.scanner.frightening(l.own()), kept: [][]logtext.Line{l.scanner.kept.Lines()},
+	j := judging{events: [][]signature.Hit{slices.Clone(l.events)}, records: l.scanner.frightening(l.own()), kept: [][]logtext.Line{l.scanner.kept.Lines()},
 		ends: []closing{l.scanner.closing()}, sources: []Source{{Name: "log"}}, unread: []string{}, windows: l.scanner.kept.IsFromWindows()}
 	return j.conclude()
 }
@@ -96,9 +97,9 @@ func (l readLog) own() []record {
 }
 
 // theFinder is the finder for the whole table, built once because it costs more than most logs.
-var theFinder = sync.OnceValue(func() *finder {
+var theFinder = sync.OnceValue(func() *signature.Finder {
 	all, _ := theTable()
-	return newFinder(all, marks...)
+	return signature.NewFinder(all, marks...)
 })
 
 // TestPublicCases checks the accuracy on real logs: at least 90 % right, at most 5 % wrong, and no environment blamed

@@ -207,7 +207,7 @@ func (d *Diagnosis) endWell(ends []closing, records []record, sources []Source) 
 	}
 	for _, i := range suspects(overcome) {
 		f := overcome[i].finding(answer{})
-		l := f.quote(sources)
+		l := quote(&f.Hit, sources)
 		l.Why = "The log goes on with work after it."
 		d.Lines = append(d.Lines, l)
 	}

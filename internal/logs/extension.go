@@ -75,8 +75,8 @@ var builtAgainInPlace = []string{
 
 // readExtension names the package that was built for another PyTorch, and how to make it fit.
 func readExtension(f *finding) bool {
-	name := packageIn(f.text)
-	if name == "" && inPlace.MatchString(f.text) && !traceback.DistributionDirectory.MatchString(f.text) {
+	name := packageIn(f.Text)
+	if name == "" && inPlace.MatchString(f.Text) && !traceback.DistributionDirectory.MatchString(f.Text) {
 		f.do = builtAgainInPlace
 	}
 	if name == "" || name == "torch" {
@@ -116,8 +116,8 @@ var twoCUDAs = lazyregexp.New(`PyTorch has CUDA [Vv]ersion[ =](\d+)\.(\d+)`)
 // readTwoCUDAs names the index with a package for torch's CUDA. Without it pip takes the newest release of its own
 // index, which is for another CUDA again.
 func readTwoCUDAs(f *finding) bool {
-	name, cuda, index := strings.ToLower(f.group("package")), "CUDA", "cuXXX"
-	if m := twoCUDAs.FindStringSubmatch(f.text); m != nil {
+	name, cuda, index := strings.ToLower(f.Group("package")), "CUDA", "cuXXX"
+	if m := twoCUDAs.FindStringSubmatch(f.Text); m != nil {
 		cuda, index = "CUDA "+m[1]+"."+m[2], "cu"+m[1]+m[2]
 	}
 	f.do = stepsToRebuild(name, index)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"cudacompat/internal/logs/logtext"
+	"cudacompat/internal/logs/signature"
 )
 
 // parser is one way to turn a line, with those after it, into records.
@@ -101,7 +102,7 @@ func FuzzParsers(f *testing.F) {
 		}
 		for _, found := range structural(records, nameTables()) {
 			said := strings.Join(append([]string{found.because}, found.do...), "\n")
-			if found.because == "" || placeholder.MatchString(said) && !placeholder.MatchString(text) {
+			if found.because == "" || signature.Placeholder.MatchString(said) && !signature.Placeholder.MatchString(text) {
 				t.Fatalf("%s: %+v", p.kind, found)
 			}
 		}
@@ -113,7 +114,7 @@ var noNumber = regexp.MustCompile(`NaN|Inf\b| -\d`)
 
 // FuzzReaders checks that readers of numbers survive any line and print no invalid number.
 func FuzzReaders(f *testing.F) {
-	var rows []Signature
+	var rows []signature.Signature
 	for _, s := range table(f) {
 		if s.Reads != "" {
 			rows = append(rows, s)
@@ -121,7 +122,7 @@ func FuzzReaders(f *testing.F) {
 		}
 	}
 	for _, s := range table(f) {
-		if slices.ContainsFunc(rows, func(r Signature) bool { return r.Needs == s.ID }) {
+		if slices.ContainsFunc(rows, func(r signature.Signature) bool { return r.Needs == s.ID }) {
 			f.Add(s.Positive + "\n" + rows[len(rows)-1].Positive)
 			rows = append(rows, s)
 		}
@@ -129,7 +130,7 @@ func FuzzReaders(f *testing.F) {
 	f.Add("CUDA out of memory. Tried to allocate 1.65 GiB (GPU 1; 7.79 GiB total capacity; 3.53 GiB already allocated; 0 " +
 		"bytes free; 5.78 GiB reserved in total by PyTorch)")
 	f.Fuzz(func(t *testing.T, log string) {
-		s := newScanner(newFinder(rows), rows)
+		s := newScanner(signature.NewFinder(rows), rows)
 		if err := s.read(t.Context(), strings.NewReader(log)); err != nil {
 			t.Skip()
 		}

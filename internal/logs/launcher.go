@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/decide"
 	"cudacompat/internal/logs/logtext"
 	"cudacompat/internal/tables"
 )
@@ -120,7 +121,7 @@ func weighFirstRank(r *record, _ *tables.Tables) string {
 }
 
 // saysWhich reports whether a finding is the record of the process that ended first.
-func (f *finding) saysWhich() bool { return f.signature.ID == firstRankRecord }
+func (f *finding) saysWhich() bool { return f.Signature.ID == firstRankRecord }
 
 // firstRankRecord is the id of that record's meaning, and ofSomeRank lists the causes of such rows.
 const firstRankRecord = "record-first-rank"
@@ -134,11 +135,13 @@ func ofFirst(all []finding, first *record) []finding {
 		return all
 	}
 	name := "rank" + first.slot("rank")
-	own := func(f finding) bool { return f.from == name && f.signature.Weight >= symptom && f.blame != Unknown }
+	own := func(f finding) bool {
+		return f.From == name && f.Signature.Weight >= decide.Symptom && f.blame != Unknown
+	}
 	if !slices.ContainsFunc(all, own) {
 		return all
 	}
-	return slices.DeleteFunc(all, func(f finding) bool { return f.from != name && isRank.MatchString(f.from) })
+	return slices.DeleteFunc(all, func(f finding) bool { return f.From != name && isRank.MatchString(f.From) })
 }
 
 // isRank matches the name of a rank.
@@ -162,15 +165,15 @@ func withoutFollowing(all []finding, records []record) []finding {
 	return slices.DeleteFunc(all, func(f finding) bool {
 		switch {
 		case f.cause == "job-cancelled":
-			return first != nil && first.line < f.line
+			return first != nil && first.line < f.Line
 		case f.cause == killedFromOutside:
-			return fell > 0 && f.line > fell && f.line-fell <= afterFailure
+			return fell > 0 && f.Line > fell && f.Line-fell <= afterFailure
 		case f.saidAtStart():
-			return f.line < fell && !aboutIt
+			return f.Line < fell && !aboutIt
 		case f.cause == notLoaded && f.rule == "driver-missing":
 			return slices.ContainsFunc(records, f.ranAfter)
 		}
-		return slices.Contains(passed, f.line) || down[f.line] && failedBefore(records, f.source, f.line)
+		return slices.Contains(passed, f.Line) || down[f.Line] && failedBefore(records, f.Source, f.Line)
 	})
 }
 
@@ -180,13 +183,13 @@ const notLoaded = "driver-not-loaded"
 // ranAfter reports whether a record shows the driver at work after a line that says it could not be loaded. Only a
 // running driver reports an Xid.
 func (f *finding) ranAfter(r record) bool {
-	return r.kind == "xid" && r.source == f.source && r.line > f.line
+	return r.kind == "xid" && r.source == f.Source && r.line > f.Line
 }
 
 // saidAtStart reports whether a finding is based on what TensorFlow prints at its start on every machine without a GPU,
 // before it continues on the CPU.
 func (f *finding) saidAtStart() bool {
-	return strings.HasPrefix(f.signature.ID, "record-") && strings.Contains(f.text, "ailed call to cuInit")
+	return strings.HasPrefix(f.Signature.ID, "record-") && strings.Contains(f.Text, "ailed call to cuInit")
 }
 
 // passedOn returns the lines of exceptions that only pass on the one above, if a finding knows whose fault that one is.
@@ -196,7 +199,7 @@ func passedOn(all []finding, records []record) (lines []int) {
 		if r.kind != "exception" {
 			continue
 		}
-		known := func(f finding) bool { return f.line == direct[r.from] && f.blame != Unknown }
+		known := func(f finding) bool { return f.Line == direct[r.from] && f.blame != Unknown }
 		if r.wraps && slices.ContainsFunc(all, known) {
 			lines = append(lines, r.line)
 			continue // the next passes the same one on

@@ -6,6 +6,9 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"cudacompat/internal/logs/decide"
+	"cudacompat/internal/logs/signature"
 )
 
 // TestLeftOut judges every public case twice with less than was learned from it: without the rows that only its own
@@ -21,7 +24,7 @@ func TestLeftOut(t *testing.T) {
 	t.Parallel()
 	curated := map[string]bool{}
 	for _, s := range table(t) {
-		curated[s.ID] = s.Weight != fact && s.Blame != None
+		curated[s.ID] = s.Weight != decide.Fact && s.Blame != None
 	}
 	sole := soleRows(table(t))
 	var own, alone tally
@@ -38,7 +41,7 @@ func TestLeftOut(t *testing.T) {
 }
 
 // soleRows returns the ids of the rows that only one thread supports, by that thread.
-func soleRows(rows []Signature) map[string][]string {
+func soleRows(rows []signature.Signature) map[string][]string {
 	of := map[string][]string{}
 	for _, s := range rows {
 		threads := slices.DeleteFunc(slices.Clone(s.Source), func(source string) bool { return !thread.MatchString(source) })
@@ -51,12 +54,12 @@ func soleRows(rows []Signature) map[string][]string {
 
 // judge returns the diagnosis with the rows that are not left out.
 func (l readLog) judge(out func(id string) bool) Diagnosis {
-	events := slices.DeleteFunc(slices.Clone(l.events), func(e event) bool { return out(e.signature.ID) })
+	events := slices.DeleteFunc(slices.Clone(l.events), func(e signature.Hit) bool { return out(e.Signature.ID) })
 	records := slices.DeleteFunc(l.own(), func(r record) bool {
 		id := l.scanner.harmlessBy(r.text)
 		return id != "" && !out(id)
 	})
-	j := judging{events: [][]event{events}, records: records, sources: []Source{{Name: "log"}}}
+	j := judging{events: [][]signature.Hit{events}, records: records, sources: []Source{{Name: "log"}}}
 	return j.decide()
 }
 

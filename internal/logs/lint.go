@@ -3,19 +3,24 @@ package logs
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"regexp"
 	"regexp/syntax"
 	"slices"
 	"strings"
 
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/decide"
 	"cudacompat/internal/logs/logtext"
+	"cudacompat/internal/logs/signature"
+	"cudacompat/internal/tables"
 )
 
 // maxSteps limits the steps of an answer. The reader has a machine that does not work.
 const maxSteps = 4
 
 // lint returns one error for each fault of the table.
-func lint(all []Signature) []error {
+func lint(all []signature.Signature) []error {
 	var faults []error
 	ids, blames := map[string]bool{}, map[string]Blame{}
 	for _, s := range all {
@@ -29,7 +34,7 @@ func lint(all []Signature) []error {
 		blames[s.Cause] = s.Blame
 	}
 	for _, s := range all {
-		if err := s.lint(); err != nil {
+		if err := lintRow(&s); err != nil {
 			faults = append(faults, fmt.Errorf("signature %q: %w", s.ID, err))
 		}
 		if s.Needs != "" && !ids[s.Needs] {
@@ -39,17 +44,17 @@ func lint(all []Signature) []error {
 	return faults
 }
 
-func (s *Signature) lint() error {
+func lintRow(s *signature.Signature) error {
 	switch {
 	case !slug.MatchString(s.ID) || !slug.MatchString(s.Cause):
 		return errors.New("id and cause must be lower-case words joined by hyphens")
 	case !slices.Contains(Blames, s.Blame):
 		return fmt.Errorf("blame %q is not one of %q", s.Blame, Blames)
-	case s.Blame == None && s.Weight != consequence:
-		return fmt.Errorf("a line that is harmless has the weight %d", consequence)
+	case s.Blame == None && s.Weight != decide.Consequence:
+		return fmt.Errorf("a line that is harmless has the weight %d", decide.Consequence)
 	case s.Rule != "" && !slug.MatchString(s.Rule):
 		return fmt.Errorf("rule %q is not a rule id", s.Rule)
-	case s.Weight < fact || s.Weight > cause:
+	case s.Weight < decide.Fact || s.Weight > decide.Cause:
 		return errors.New("its weight is none of fact, consequence, warning, symptom, fault, cause")
 	case s.Reads != "" && readers[s.Reads] == nil:
 		return fmt.Errorf("reads %q, which no reader is called", s.Reads)
@@ -57,25 +62,25 @@ func (s *Signature) lint() error {
 		return errors.New("reads the capability, and needs no line that says it")
 	case len(s.Do) > maxSteps:
 		return fmt.Errorf("more than %d steps", maxSteps)
-	case s.Weight != fact && (s.Because == "" || len(s.Do) == 0 && s.Blame != None):
+	case s.Weight != decide.Fact && (s.Because == "" || len(s.Do) == 0 && s.Blame != None):
 		return errors.New("neither it nor another row of its cause says because and do")
 	}
-	if err := s.lintPattern(); err != nil {
+	if err := lintPattern(s); err != nil {
 		return err
 	}
-	return s.lintWords()
+	return lintWords(s)
 }
 
-func (s *Signature) lintPattern() error {
+func lintPattern(s *signature.Signature) error {
 	if _, err := regexp.Compile(s.Pattern); err != nil {
 		return err
 	}
 	if len(s.Literal) == 0 {
-		return fmt.Errorf("no literal: the pattern %q spells nothing of %d letters", s.Pattern, minLiteral)
+		return fmt.Errorf("no literal: the pattern %q spells nothing of %d letters", s.Pattern, signature.MinLiteral)
 	}
 	for _, lit := range s.Literal {
-		if len(lit) < minLiteral {
-			return fmt.Errorf("literal %q is shorter than %d bytes", lit, minLiteral)
+		if len(lit) < signature.MinLiteral {
+			return fmt.Errorf("literal %q is shorter than %d bytes", lit, signature.MinLiteral)
 		}
 	}
 	if !mustContain(s.Pattern, s.Literal) {
@@ -83,14 +88,14 @@ func (s *Signature) lintPattern() error {
 	}
 	text := logtext.Clean([]byte(s.Positive))
 	if !slices.ContainsFunc(s.Literal, func(lit string) bool { return strings.Contains(s.Positive, lit) }) ||
-		s.match(text) == nil {
+		s.Match(text) == nil {
 		return fmt.Errorf("does not match its own positive line %q", s.Positive)
 	}
 	return nil
 }
 
-func (s *Signature) lintWords() error {
-	if s.Weight == fact {
+func lintWords(s *signature.Signature) error {
+	if s.Weight == decide.Fact {
 		return nil // nobody reads its words
 	}
 	for _, step := range s.Do {
@@ -99,7 +104,7 @@ func (s *Signature) lintWords() error {
 		}
 	}
 	words := strings.Join(append([]string{s.Because}, s.Do...), " ")
-	for _, m := range placeholder.FindAllStringSubmatch(words, -1) {
+	for _, m := range signature.Placeholder.FindAllStringSubmatch(words, -1) {
 		if re, err := syntax.Parse(s.Pattern, syntax.Perl); err != nil || !fills(re, m[1]) {
 			return fmt.Errorf("not every match of the pattern has a group for %s", m[0])
 		}
@@ -112,4 +117,24 @@ func (s *Signature) lintWords() error {
 func reinstallsAny(step string) bool {
 	const named = `==| @ |git\+|(?:^|\s)(?:\./|--index-url |--find-links |-f +https?:|--no-binary\b)|\{address\}`
 	return strings.Contains(step, "--force-reinstall") && !regexp.MustCompile(named).MatchString(step)
+}
+
+var (
+	slug = lazyregexp.New(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+)
+
+// ParseSignatures parses and lints the table. It returns all errors, with the lines' names.
+func ParseSignatures(fsys fs.FS) ([]signature.Signature, error) {
+	rows, err := tables.Read[tables.Signature](fsys)
+	all := signature.ConvertRows(rows)
+	return all, errors.Join(append([]error{err}, lint(all)...)...)
+}
+
+// LintedSignatures returns the rows of tables with a site's own rows over them, or the first error.
+func LintedSignatures(t *tables.Tables) ([]signature.Signature, error) {
+	all := signature.Load(t)
+	if faults := lint(all); len(faults) > 0 {
+		return nil, faults[0]
+	}
+	return all, nil
 }

@@ -10,14 +10,15 @@ import (
 	"testing"
 
 	"cudacompat/data"
+	"cudacompat/internal/logs/signature"
 )
 
 // theTable is data/signature, read once for all tests.
-var theTable = sync.OnceValues(func() ([]Signature, error) {
+var theTable = sync.OnceValues(func() ([]signature.Signature, error) {
 	return ParseSignatures(data.FS)
 })
 
-func table(t testing.TB) []Signature {
+func table(t testing.TB) []signature.Signature {
 	t.Helper()
 	all, err := theTable()
 	if err != nil {

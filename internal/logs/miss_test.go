@@ -5,16 +5,17 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/internal/logs/signature"
 	"cudacompat/internal/tables"
 )
 
 // TestMissesAreOfOneShape checks that a cached miss applies to lines that differ only in digits, if digits mean nothing
 // to the pattern.
 func TestMissesAreOfOneShape(t *testing.T) {
-	rows := fromRows([]tables.Signature{{ID: "blind", Pattern: `failed at step \d{1,3} of `},
+	rows := signature.ConvertRows([]tables.Signature{{ID: "blind", Pattern: `failed at step \d{1,3} of `},
 		{ID: "code", Pattern: `error code 719\b`}})
-	if !rows[0].blind() || rows[1].blind() {
-		t.Errorf("blind: %t, %t; want true, false", rows[0].blind(), rows[1].blind())
+	if !rows[0].IgnoresDigits() || rows[1].IgnoresDigits() {
+		t.Errorf("blind: %t, %t; want true, false", rows[0].IgnoresDigits(), rows[1].IgnoresDigits())
 	}
 	for log, want := range map[string][]string{
 		"error code 718\nerror code 719\n":                        {"code"},
@@ -22,13 +23,13 @@ func TestMissesAreOfOneShape(t *testing.T) {
 		"failed at step 7 x\nfailed at step 8 of 9\n":             {"blind"},
 		"error code 718\nfailed at step 1 of 2\nerror code 719\n": {"blind", "code"},
 	} {
-		s := newScanner(newFinder(rows), rows)
+		s := newScanner(signature.NewFinder(rows), rows)
 		if err := s.read(t.Context(), strings.NewReader(log)); err != nil {
 			t.Fatal(err)
 		}
 		var got []string
 		for _, e := range s.events(0) {
-			got = append(got, e.signature.ID)
+			got = append(got, e.Signature.ID)
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%q: %q, want %q", log, got, want)

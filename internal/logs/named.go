@@ -18,7 +18,7 @@ var numberType = lazyregexp.New(`(?i)\b(?:b?float(?:16|32|64)?|half|double|long|
 //	Input type (c10::Half) and bias type (float) should be the same
 func nameNumberTypes(f *finding) bool {
 	var met []string
-	for _, name := range numberType.FindAllString(f.text[f.match[0]:], -1) {
+	for _, name := range numberType.FindAllString(f.Text[f.Match[0]:], -1) {
 		if !slices.ContainsFunc(met, func(m string) bool { return strings.EqualFold(m, name) }) {
 			met = append(met, name)
 		}
@@ -31,7 +31,7 @@ func nameNumberTypes(f *finding) bool {
 
 // readLibrary names what a missing library belongs to, and the wheels that bring it, if the table has them.
 func readLibrary(f *finding) bool {
-	name := f.group("library")
+	name := f.Group("library")
 	if strings.HasPrefix(name, "libc10") || strings.HasPrefix(name, "libtorch") {
 		r := record{slots: map[string]string{"library": name}}
 		of := r.finding(answerOf("torch-library"))
@@ -60,7 +60,7 @@ func readLibrary(f *finding) bool {
 // readSoname names the distribution packages with a library, as their rules derive them from its soname: Debian's
 // policy of name and version, rpm's as a capability.
 func readSoname(f *finding) bool {
-	soname := f.group("library")
+	soname := f.Group("library")
 	debian := debianPackage(soname)
 	if debian == "" {
 		return true

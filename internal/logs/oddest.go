@@ -77,7 +77,7 @@ func (j *judging) withOddest(d *Diagnosis) {
 		return
 	}
 	f := r.finding(answer{})
-	d.Lines = append(d.Lines, f.quote(j.sources))
+	d.Lines = append(d.Lines, quote(&f.Hit, j.sources))
 	d.Because = "No line of this log is known here; this one speaks of failing in the least usual words."
 	d.Do = append(r.searched(), "judge the machine itself: cudacompat doctor")
 }

@@ -122,13 +122,13 @@ func (r *record) searchWords(at traceback.Frame) string {
 //	BatchDecodeWithPagedKVCachePyTorchWrapper::Plan(at::Tensor, float)::<lambda()>::<lambda()> failed to dispatch head_dim 96
 //	batch_prefill_with_kv_cache_dtype_q_bf16_dtype_kv_bf16_dtype_o_bf16_idx_i32_head_dim_qk_128::plan() expected at most 15 …
 var (
-	signature = lazyregexp.New(`(::~?\w+)\([\w:,&*<> ]*\)(?:::<lambda\(\)>)*`)
-	generated = lazyregexp.New(`\b\w{60,}::`)
+	argumentTypes = lazyregexp.New(`(::~?\w+)\([\w:,&*<> ]*\)(?:::<lambda\(\)>)*`)
+	generated     = lazyregexp.New(`\b\w{60,}::`)
 )
 
 // withoutSignatures returns a message in which C++ functions are reduced to their names.
 func withoutSignatures(text string) string {
-	return generated.ReplaceAllString(signature.ReplaceAllString(text, "$1"), "")
+	return generated.ReplaceAllString(argumentTypes.ReplaceAllString(text, "$1"), "")
 }
 
 // ofRelease matches the ways in which a log gives a release: "vllm==0.10.0", "vLLM API server version 0.9.0.1", a line

@@ -29,7 +29,7 @@ var readers = map[string]func(*finding) bool{
 
 // size returns an amount of GPU memory in bytes. It returns false if the message does not give it.
 func (f *finding) size(name string) (bytes float64, said bool) {
-	number, unit, _ := strings.Cut(strings.TrimSpace(f.group(name)), " ")
+	number, unit, _ := strings.Cut(strings.TrimSpace(f.Group(name)), " ")
 	n, err := strconv.ParseFloat(number, 64)
 	scale, known := units[unit]
 	return n * scale, err == nil && known
@@ -132,7 +132,7 @@ var holder = lazyregexp.New(`Process \d+ has (\d+(?:\.\d+)?) GiB memory in use`)
 
 // oneOther reports whether the message names exactly one other process that holds a large part of the GPU.
 func (f *finding) oneOther(total float64) bool {
-	many := holder.FindAllStringSubmatch(f.text, -1)
+	many := holder.FindAllStringSubmatch(f.Text, -1)
 	if len(many) != 1 {
 		return false
 	}
@@ -157,7 +157,7 @@ func (f *finding) inPieces(want, slack float64) {
 	f.do = []string{"set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (PyTorch 2.1 or newer)",
 		"else ask for less: a smaller batch, shorter sequences or smaller pictures",
 		"keep shapes the same from step to step: pad to fixed lengths"}
-	if f.signature.ID == "torch-memory-before-2-1" {
+	if f.Signature.ID == "torch-memory-before-2-1" {
 		f.do[0], f.do[1] = "ask for less: a smaller batch, shorter sequences or smaller pictures",
 			"or set PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128 (PyTorch 1.10 or newer); this PyTorch is older than 2.1"
 	}
@@ -204,9 +204,9 @@ const enoughForHandle = 512 << 20
 //
 // Machine code also runs on later minor versions of its major version, so a warning about those is a false alarm.
 func readCapability(f *finding) bool {
-	major, minor, _ := strings.Cut(f.with[0].group("capability"), ".")
-	least, leastMinor, _ := strings.Cut(f.group("least"), ".")
-	most, _, _ := strings.Cut(f.group("most"), ".")
+	major, minor, _ := strings.Cut(f.with[0].Group("capability"), ".")
+	least, leastMinor, _ := strings.Cut(f.Group("least"), ".")
+	most, _, _ := strings.Cut(f.Group("most"), ".")
 	older := number(major) < number(least) || major == least && number(minor) < number(leastMinor)
 	return older || number(major) > number(most)
 }

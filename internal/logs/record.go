@@ -9,6 +9,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs/logtext"
+	"cudacompat/internal/logs/signature"
 	"cudacompat/internal/logs/traceback"
 	"cudacompat/internal/tables"
 )
@@ -150,8 +151,8 @@ func (s *scanner) harmless(text string) bool { return s.harmlessBy(text) != "" }
 
 // harmlessBy returns the id of the signature that knows a line to be harmless, or "".
 func (s *scanner) harmlessBy(text string) string {
-	i := slices.IndexFunc(s.signatures, func(sig Signature) bool {
-		return sig.Blame == None && logtext.ContainsAny(text, sig.Literal) && sig.find(text) != nil
+	i := slices.IndexFunc(s.signatures, func(sig signature.Signature) bool {
+		return sig.Blame == None && logtext.ContainsAny(text, sig.Literal) && sig.Find(text) != nil
 	})
 	if i < 0 {
 		return ""

@@ -9,6 +9,7 @@ import (
 
 	"cudacompat/internal/logs/decide"
 	"cudacompat/internal/logs/logtext"
+	"cudacompat/internal/logs/signature"
 	"cudacompat/internal/logs/traceback"
 )
 
@@ -164,7 +165,7 @@ var recorded = []struct{ line, kind, slot, want, cause string }{
 // TestRecords holds for every kind of record what is read of a line.
 func TestRecords(t *testing.T) {
 	for _, c := range recorded {
-		s := newScanner(newFinder(nil, marks...), nil)
+		s := newScanner(signature.NewFinder(nil, marks...), nil)
 		if err := s.read(context.Background(), strings.NewReader("first\n"+c.line+"\n")); err != nil {
 			t.Fatal(err)
 		}
@@ -198,7 +199,7 @@ func TestNoticesBlameNobody(t *testing.T) {
 
 // TestTraceback: calls, the class and message of the exception, and who owns the deepest call.
 func TestTraceback(t *testing.T) {
-	s := newScanner(newFinder(nil, marks...), nil)
+	s := newScanner(signature.NewFinder(nil, marks...), nil)
 	log := `Traceback (most recent call last):
   File "/home/me/train.py", line 3, in <module>
     main()
@@ -326,7 +327,7 @@ func TestAnswers(t *testing.T) {
 	}
 	for name := range diagnoses().Answers {
 		a := answerOf(name)
-		if bare := placeholder.ReplaceAllString(a.because, ""); len(bare) > maxSentence || len(a.do) > 4 {
+		if bare := signature.Placeholder.ReplaceAllString(a.because, ""); len(bare) > maxSentence || len(a.do) > 4 {
 			t.Errorf("%s: %d characters, %d steps", name, len(bare), len(a.do))
 		}
 		if b, seen := blames[a.cause]; seen && b != a.blame && a.cause != "" {
@@ -422,12 +423,12 @@ func FuzzRecords(f *testing.F) {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, log string) {
-		s := newScanner(newFinder(nil, marks...), nil)
+		s := newScanner(signature.NewFinder(nil, marks...), nil)
 		if err := s.read(context.Background(), strings.NewReader(log)); err != nil {
 			t.Skip()
 		}
 		for _, found := range structural(recordsOf(s), nameTables()) {
-			if found.because == "" || placeholder.MatchString(found.because) && !placeholder.MatchString(log) || found.line < 1 {
+			if found.because == "" || signature.Placeholder.MatchString(found.because) && !signature.Placeholder.MatchString(log) || found.Line < 1 {
 				t.Fatalf("%+v", found)
 			}
 		}
@@ -530,7 +531,7 @@ func TestRepeatedLine(t *testing.T) {
 		asked + then + asked + then:                    0,
 		"# " + asked + then + "# " + asked + "False\n": 0,
 	} {
-		s := newScanner(newFinder(nil, marks...), nil)
+		s := newScanner(signature.NewFinder(nil, marks...), nil)
 		if err := s.read(t.Context(), strings.NewReader(log)); err != nil {
 			t.Fatal(err)
 		}

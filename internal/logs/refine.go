@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/decide"
 )
 
 // refinement corrects a decision by the rest of the logs. It returns true if it did.
@@ -32,7 +33,7 @@ func (j *judging) refine(d *Diagnosis) {
 	switch {
 	case d.Blame == Unknown:
 		d.Confidence = Undecided
-	case d.Blame == None || d.weight > symptom || d.weight < symptom && !d.form:
+	case d.Blame == None || d.weight > decide.Symptom || d.weight < decide.Symptom && !d.form:
 		d.Confidence = Certain
 	default:
 		d.Confidence = Likely

@@ -6,10 +6,6 @@ import (
 	"strings"
 )
 
-// minLiteral is the minimum length of a literal, so that literals are rare. A line without a literal is never matched
-// against a pattern.
-const minLiteral = 4
-
 // mustContain reports whether every text that matches pattern contains one of the literals. It returns false if the
 // parsed pattern does not prove it.
 func mustContain(pattern string, literals []string) bool {

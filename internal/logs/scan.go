@@ -6,10 +6,9 @@ import (
 	"errors"
 	"hash/maphash"
 	"io"
-	"strings"
 
-	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs/logtext"
+	"cudacompat/internal/logs/signature"
 )
 
 const (
@@ -21,31 +20,11 @@ const (
 	budget = 1 << 20
 )
 
-// event is the first line of a log that a signature matched.
-type event struct {
-	signature *Signature
-	order     int // the signature's place in the table
-	source    int
-	line      int
-	text      string // the cleaned line, or the part of it around the match
-	match     []int  // submatches in text
-	when      logtext.Stamp
-	latest    int    // the last line that it matched, among those kept
-	calm      int    // lines after it that are near no mark of trouble
-	notice    bool   // it is part of a warning of several lines, or says itself that it does no harm
-	inJournal bool   // it stands in a journal of many programs
-	wentOn    int    // the line of its log from which on only work is told; 0: none
-	onGPU     int    // the last line of its log that shows a GPU at work; 0: none
-	earlier   bool   // the program ran again after it, and failed
-	built     bool   // it stands in the log of an installation that ended well
-	from      string // the process that wrote it, where a launcher says
-}
-
 // scanner reads one log through the finder.
 type scanner struct {
-	finder     *finder
-	signatures []Signature
-	found      []*event // by signature
+	finder     *signature.Finder
+	signatures []signature.Signature
+	found      []*signature.Hit // by signature
 	missed     map[miss]struct{}
 	blind      map[int]bool // by signature, of those that met a literal
 	shape      []byte       // the line that was hashed last
@@ -87,8 +66,8 @@ func (s *scanner) shapeOf(line []byte) uint64 {
 	return maphash.Bytes(shapeSeed, s.shape)
 }
 
-func newScanner(f *finder, signatures []Signature) *scanner {
-	return &scanner{finder: f, signatures: signatures, found: make([]*event, len(signatures)), tried: make([]int,
+func newScanner(f *signature.Finder, signatures []signature.Signature) *scanner {
+	return &scanner{finder: f, signatures: signatures, found: make([]*signature.Hit, len(signatures)), tried: make([]int,
 		len(signatures)), missed: map[miss]struct{}{}, blind: map[int]bool{}}
 }
 
@@ -133,7 +112,7 @@ func (s *scanner) scan(region []byte) {
 	s.counted, s.marks = 0, s.marks[:0]
 	first := s.lines + 1
 	clear(s.tried)
-	s.finder.find(region, func(end int, signatures []int) { s.hit(region, end, signatures) })
+	s.finder.Find(region, func(end int, signatures []int) { s.hit(region, end, signatures) })
 	s.lineAt(region, len(region))
 	s.kept.Keep(region, s.marks, first)
 	s.last.take(region)
@@ -151,7 +130,7 @@ type piece struct {
 func (s *scanner) hit(region []byte, end int, signatures []int) {
 	var p piece
 	for _, i := range signatures {
-		if i == mark {
+		if i == signature.TroubleMark {
 			s.marks = append(s.marks, end)
 			continue
 		}
@@ -165,8 +144,8 @@ func (s *scanner) hit(region []byte, end int, signatures []int) {
 			p = s.pieceAround(region, end)
 		}
 		if m := s.show(i, &p); m != nil {
-			s.found[i] = &event{signature: &s.signatures[i], order: i, line: s.lineAt(region, end),
-				text: p.clean, match: m, when: logtext.FindStampBefore(region, end)}
+			s.found[i] = &signature.Hit{Signature: &s.signatures[i], Order: i, Line: s.lineAt(region, end),
+				Text: p.clean, Match: m, When: logtext.FindStampBefore(region, end)}
 		}
 	}
 }
@@ -174,14 +153,14 @@ func (s *scanner) hit(region []byte, end int, signatures []int) {
 // show returns where a signature matches a piece. It skips a piece of a shape that did not match before.
 func (s *scanner) show(signature int, p *piece) []int {
 	missed := miss{signature, p.exact}
-	if s.isBlind(signature) {
+	if s.ignoresDigits(signature) {
 		missed.shape = p.shape
 	}
 	if _, known := s.missed[missed]; !known {
 		if p.clean == "" {
 			p.clean = logtext.Clean(p.raw)
 		}
-		if m := s.signatures[signature].match(p.clean); m != nil {
+		if m := s.signatures[signature].Match(p.clean); m != nil {
 			return m
 		}
 		s.spent += len(p.clean)
@@ -191,11 +170,11 @@ func (s *scanner) show(signature int, p *piece) []int {
 	return nil
 }
 
-// isBlind reports whether a signature treats all digits in a line alike.
-func (s *scanner) isBlind(signature int) bool {
+// ignoresDigits reports whether a signature treats all digits in a line alike.
+func (s *scanner) ignoresDigits(signature int) bool {
 	blind, known := s.blind[signature]
 	if !known {
-		blind = s.signatures[signature].blind()
+		blind = s.signatures[signature].IgnoresDigits()
 		s.blind[signature] = blind
 	}
 	return blind
@@ -260,8 +239,8 @@ func (s *scanner) pieceAround(region []byte, end int) piece {
 	return p
 }
 
-func (s *scanner) events(source int) []event {
-	var all []event
+func (s *scanner) events(source int) []signature.Hit {
+	var all []signature.Hit
 	lines := s.kept.Lines()
 	wentOn := max(s.last.wentOn(s.lines), lastServed(lines))
 	_, ended := s.last.lines(s.lines)
@@ -269,16 +248,16 @@ func (s *scanner) events(source int) []event {
 	build := s.build(lines)
 	last, _ := lastRun(lines)
 	for _, e := range s.found {
-		if e != nil && !isListed(lines, e.line) {
-			e.source, e.wentOn, e.onGPU, e.latest = source, wentOn, onGPU, e.again(lines)
-			e.moveToLogLine(lines)
-			e.calm = s.kept.CountCalmAfter(lines, e.latest)
-			e.earlier = e.latest < last
-			e.built = build.holds(e.line) && build.holds(e.latest)
-			e.inJournal, e.from = logtext.Journal.MatchString(e.text), logtext.FindWriter(e.text)
-			e.notice = belowHead(lines, logtext.FindLine(lines, e.line)) || reassures.MatchString(e.text) ||
-				e.signature.Blame == Program && details.MatchString(e.text) ||
-				passing.MatchString(e.text) && ended-e.latest > lastLines
+		if e != nil && !isListed(lines, e.Line) {
+			e.Source, e.WentOn, e.OnGPU, e.Latest = source, wentOn, onGPU, e.FindLatest(lines)
+			e.MoveToLogLine(lines)
+			e.Calm = s.kept.CountCalmAfter(lines, e.Latest)
+			e.Earlier = e.Latest < last
+			e.Built = build.holds(e.Line) && build.holds(e.Latest)
+			e.InJournal, e.From = logtext.Journal.MatchString(e.Text), logtext.FindWriter(e.Text)
+			e.Notice = belowHead(lines, logtext.FindLine(lines, e.Line)) || reassures.MatchString(e.Text) ||
+				e.Signature.Blame == Program && details.MatchString(e.Text) ||
+				passing.MatchString(e.Text) && ended-e.Latest > lastLines
 			all = append(all, *e)
 		}
 	}
@@ -289,63 +268,4 @@ func (s *scanner) events(source int) []event {
 func isListed(lines []logtext.Line, number int) bool {
 	i := logtext.FindLine(lines, number)
 	return i >= 0 && lines[i].Listed
-}
-
-// again returns the last line that the signature matches.
-func (e *event) again(lines []logtext.Line) int {
-	for i := len(lines) - 1; i >= 0 && lines[i].Number > e.line; i-- {
-		if logtext.ContainsAny(lines[i].Text, e.signature.Literal) && e.signature.match(lines[i].Text) != nil {
-			return lines[i].Number
-		}
-	}
-	return e.line
-}
-
-// moveToLogLine moves an event from a sentence about the error, or from the source that raises it, to the first log
-// line with the error itself, if there is one. The text of a thread often precedes the log.
-func (e *event) moveToLogLine(lines []logtext.Line) {
-	if !quotes(e.text[:e.match[0]]) {
-		return
-	}
-	for _, l := range lines {
-		if l.Number <= e.line || !logtext.ContainsAny(l.Text, e.signature.Literal) {
-			continue
-		}
-		if m := e.signature.match(l.Text); m != nil && !quotes(l.Text[:m[0]]) {
-			e.line, e.text, e.match = l.Number, l.Text, m
-			return
-		}
-	}
-}
-
-// quotes reports whether the text before an error in a line shows that it is only quoted.
-func quotes(lead string) bool {
-	return strings.HasSuffix(strings.TrimRight(lead, " "), "raise") || raises.MatchString(lead) || prose.MatchString(lead)
-}
-
-// raises matches the source of a raise statement, up to its message.
-var raises = lazyregexp.New(`\braise \w+\(["'f]*`)
-
-// prose matches the start of a sentence, before the error that it mentions: "When I start two of them, the server fails
-// with a".
-var prose = lazyregexp.New(`^(?:[-*>] )*[A-Z][a-z']*,?(?: [(]?[A-Za-z][\w.'’/-]*[),]?){4,}`)
-
-// groups returns the text of every named group of the pattern.
-func (e *event) groups() map[string]string {
-	all := map[string]string{}
-	for _, name := range e.signature.lines.SubexpNames() {
-		if name != "" {
-			all[name] = e.group(name)
-		}
-	}
-	return all
-}
-
-// group returns the text of a named group of the pattern.
-func (e *event) group(name string) string {
-	i := e.signature.lines.SubexpIndex(name)
-	if i < 0 || e.match[2*i] < 0 {
-		return ""
-	}
-	return e.text[e.match[2*i]:e.match[2*i+1]]
 }

@@ -126,7 +126,7 @@ func (r *record) withoutEmpty(list []string) []string {
 
 // mean gives a finding the words of the first meaning whose pattern matches its line.
 func (f *finding) mean(all []meaning) {
-	text := f.text[f.match[0]:]
+	text := f.Text[f.Match[0]:]
 	for i := range all {
 		m := all[i].said.FindStringSubmatch(text)
 		if m == nil {

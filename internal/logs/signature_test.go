@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"cudacompat/internal/logs/signature"
 )
 
 // TestParseSignaturesRefuses checks the linter's errors, one fault in each file.
@@ -12,7 +14,7 @@ func TestParseSignaturesRefuses(t *testing.T) {
 	const good = "cause: a-cause\nblame: program\nbecause: It failed for {why}.\ndo: mend it\n\nline: " +
 		"an-id\nweight: cause\n" +
 		"pattern: it failed: (?P<why>\\w+)\nseen: it failed: badly\nsource: https://example.com/1\nchecked: 2026-11-21\n"
-	parse := func(text string) ([]Signature, error) {
+	parse := func(text string) ([]signature.Signature, error) {
 		return ParseSignatures(fstest.MapFS{"signature/a.txt": {Data: []byte(text)}})
 	}
 	if all, err := parse("# comment\n\n" + good); err != nil || len(all) != 1 ||
@@ -86,36 +88,6 @@ func TestMustContain(t *testing.T) {
 	} {
 		if got := mustContain(c.pattern, c.literals); got != c.want {
 			t.Errorf("mustContain(%q, %q) = %t", c.pattern, c.literals, got)
-		}
-	}
-}
-
-// TestFinder compares the finder with a separate search for every literal.
-func TestFinder(t *testing.T) {
-	all := []Signature{{Literal: []string{"ababab", "babab"}}, {Literal: []string{"abab"}},
-		{Literal: []string{"cabc", "ababc"}}, {Literal: []string{"ababab"}}}
-	for _, text := range []string{"", "aba", "abab", "xababcabc", "abababababab", "cbabab\nababc", "ababa", "xcabcab"} {
-		type hit struct{ end, signature int }
-		var got, want []hit
-		newFinder(all).find([]byte(text), func(end int, signatures []int) {
-			for _, s := range signatures {
-				got = append(got, hit{end, s})
-			}
-		})
-		for end := range len(text) + 1 {
-			for i, s := range all {
-				for _, lit := range s.Literal {
-					if strings.HasSuffix(text[:end], lit) {
-						want = append(want, hit{end, i})
-					}
-				}
-			}
-		}
-		order := func(a, b hit) int { return (a.end-b.end)*10 + a.signature - b.signature }
-		slices.SortFunc(got, order)
-		slices.SortFunc(want, order)
-		if !slices.Equal(got, want) {
-			t.Errorf("%q: %v, want %v", text, got, want)
 		}
 	}
 }

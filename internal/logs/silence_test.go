@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/internal/logs/decide"
 	"cudacompat/internal/logs/logtext"
 )
 
@@ -21,7 +22,7 @@ func TestOrdinaryLines(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	for i, line := range lines {
 		for _, s := range table(t) {
-			if s.Blame != None && s.Weight != fact && logtext.ContainsAny(line, s.Literal) && s.match(logtext.Clean([]byte(line))) != nil {
+			if s.Blame != None && s.Weight != decide.Fact && logtext.ContainsAny(line, s.Literal) && s.Match(logtext.Clean([]byte(line))) != nil {
 				t.Errorf("line %d is no error and %q matches it: %s", i+1, s.ID, line)
 			}
 		}

@@ -5,28 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/internal/logs/signature"
 	"cudacompat/matrix/pin"
 
 	"mvdan.cc/sh/v3/syntax"
 )
-
-func TestStep(t *testing.T) {
-	for _, c := range []struct{ words, value, want string }{
-		{"run `ls -l {x}` there", "/dev/nvidia0", "run `ls -l /dev/nvidia0` there"},
-		{"run `ls -l {x}` there", "/dev/a b;reboot", "run `ls -l '/dev/a b;reboot'` there"},
-		{"run `ls -l {x}` there", "-rf", ""},
-		{"run `pip install '{x}'`", "numpy<2", "run `pip install 'numpy<2'`"},
-		{"run `pip install '{x}'`", "a'; reboot; '", "run `pip install \"a'; reboot; '\"`"},
-		{"run `python -c 'import {x}'`", "torch", "run `python -c 'import torch'`"},
-		{"run `python -c 'import {x}'`", "a'; reboot '", ""},
-		{"look for {x}", "at::f(int&)", "look for 'at::f(int&)'"},
-		{"look for {x}", "libcudnn.so.9", "look for libcudnn.so.9"},
-	} {
-		if got, _ := step(c.words, func(string) string { return c.value }); got != c.want {
-			t.Errorf("%s with %q: %q, want %q", c.words, c.value, got, c.want)
-		}
-	}
-}
 
 // TestNothingOfALogBecomesACommand puts shell syntax into every place of every step. The commands must stay the same
 // except for one word.
@@ -41,14 +24,14 @@ func TestNothingOfALogBecomesACommand(t *testing.T) {
 	for _, b := range rebuilt {
 		all = append(all, b.do...)
 	}
-	holed := slices.DeleteFunc(all, func(s string) bool { return !placeholder.MatchString(s) })
+	holed := slices.DeleteFunc(all, func(s string) bool { return !signature.Placeholder.MatchString(s) })
 	if len(holed) < 20 {
 		t.Fatalf("%d steps with a place", len(holed))
 	}
 	for _, words := range holed {
-		plain, _ := step(words, func(string) string { return "zx" })
+		plain, _ := signature.FillStep(words, func(string) string { return "zx" })
 		for _, text := range []string{"zx$(zx)", "zx;zx", "zx`zx`", "'zx", "\"zx", "zx\nzx", "zx|zx", "zx zx", "-ozx", "zx>zx"} {
-			got, ok := step(words, func(string) string { return text })
+			got, ok := signature.FillStep(words, func(string) string { return text })
 			if ok && !slices.Equal(shape(t, got), shape(t, plain)) {
 				t.Errorf("%q gives %q", words, got)
 			}

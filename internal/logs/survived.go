@@ -156,25 +156,25 @@ walk:
 // trouble. It returns false for a failed GPU, a killed process, the kernel's messages, a program that continues on the
 // CPU, and a line that says that it ends the run.
 func (f *finding) outlived() bool {
-	if f.blame == Hardware || ofKernel.MatchString(f.text) {
+	if f.blame == Hardware || ofKernel.MatchString(f.Text) {
 		return false
 	}
-	if f.earlier {
+	if f.Earlier {
 		return true
 	}
-	if f.signature.Async {
+	if f.Signature.Async {
 		return false
 	}
-	if leavesNoGPU(f.rule) && f.latest < f.onGPU {
+	if leavesNoGPU(f.rule) && f.Latest < f.OnGPU {
 		return true
 	}
-	if f.inJournal && f.calm >= calmOfMany || f.built && f.cause != "packages-conflict" {
+	if f.InJournal && f.Calm >= calmOfMany || f.Built && f.cause != "packages-conflict" {
 		return true
 	}
 	if leavesNoGPU(f.rule) || slices.Contains(goesOn, f.cause) || f.cause == partNotLoaded || f.cause == onCPU {
 		return false
 	}
-	return f.calm >= enoughCalm || f.latest < f.wentOn && !stops.MatchString(f.text)
+	return f.Calm >= enoughCalm || f.Latest < f.WentOn && !stops.MatchString(f.Text)
 }
 
 // partNotLoaded is the cause for a plugin without which a server was started. Its line itself says that the server
@@ -187,7 +187,7 @@ const onCPU = "runs-on-cpu"
 // wentOnAfter returns the diagnosis for a log whose errors did not end it: nobody is to blame.
 func wentOnAfter(f *finding, sources []Source) Diagnosis {
 	d := nothing()
-	l := f.quote(sources)
+	l := quote(&f.Hit, sources)
 	l.Why = "The log goes on with work after it."
 	d.Lines = []Line{l}
 	d.Because = "No error ended this log: it goes on after the one that would otherwise be blamed."
@@ -201,8 +201,8 @@ func wentOnAfter(f *finding, sources []Source) Diagnosis {
 // raisedAfter reports whether an exception was raised after the work that followed a finding. That exception ended the
 // program.
 func (f *finding) raisedAfter(r record) bool {
-	return r.kind == "exception" && r.frames != nil && !r.notice && !r.earlier && r.source == f.source &&
-		f.wentOn > 0 && r.line > f.wentOn
+	return r.kind == "exception" && r.frames != nil && !r.notice && !r.earlier && r.source == f.Source &&
+		f.WentOn > 0 && r.line > f.WentOn
 }
 
 // ofKernel matches kernel messages about GPUs and memory. The kernel log continues whatever fails.

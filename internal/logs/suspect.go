@@ -23,7 +23,7 @@ func (d *Diagnosis) addSuspects(records []record, sources []Source) {
 	}
 	for _, i := range chosen {
 		f := records[i].finding(answer{})
-		d.Lines = append(d.Lines, f.quote(sources))
+		d.Lines = append(d.Lines, quote(&f.Hit, sources))
 	}
 	if len(chosen) > 0 {
 		d.Because = "None of the errors in this log is known here; these lines look most like the failure."

@@ -18,7 +18,7 @@ var variants = map[byte]string{'a': "12.0", 'f': "12.9"}
 // readTarget says whether a target is newer than the toolkit that does not know it, or was dropped: toolkits after a
 // chip's last one no longer compile for it. A word that is no target is the build's own mistake.
 func readTarget(f *finding) bool {
-	arch := f.group("arch")
+	arch := f.Group("arch")
 	m := capabilityOf.FindStringSubmatch(arch)
 	if m == nil {
 		f.ofNoTarget(arch)
@@ -80,7 +80,7 @@ func toolkitsFor(capability string) (first, last version.Number) {
 
 // readLink names the driver library that exists but lacks the name by which Triton looks for it.
 func readLink(f *finding) bool {
-	file := f.group("file")
+	file := f.Group("file")
 	f.because = fmt.Sprintf("The driver's library is there (%s), and the link libcuda.so to it is not.", file)
 	r := record{slots: map[string]string{"file": file, "link": file[:strings.LastIndexByte(file, '/')+1] + "libcuda.so"}}
 	f.do = r.steps([]string{"make the link: `sudo ln -s {file} {link}`",

@@ -17,6 +17,7 @@ import (
 
 	"cudacompat/internal/logs/decide"
 	"cudacompat/internal/logs/logtext"
+	"cudacompat/internal/logs/signature"
 	"cudacompat/matrix/pin"
 )
 
@@ -88,7 +89,7 @@ type Diagnosis struct {
 }
 
 // Failed reports whether the deciding line shows a failure and is not also printed by healthy programs.
-func (d *Diagnosis) Failed() bool { return d.form || d.weight > consequence }
+func (d *Diagnosis) Failed() bool { return d.form || d.weight > decide.Consequence }
 
 // Candidate is a possible cause of an unclear log, and how to check it.
 type Candidate struct {
@@ -115,8 +116,8 @@ type Source struct {
 // Read reads all sources and returns what they show together. Its memory does not grow with the size of a log or a
 // line. If a source fails or time runs out, Read returns an error that names the source, and the diagnosis covers what
 // was read before.
-func Read(ctx context.Context, signatures []Signature, sources []Source) (Diagnosis, error) {
-	finder := newFinder(signatures, marks...)
+func Read(ctx context.Context, signatures []signature.Signature, sources []Source) (Diagnosis, error) {
+	finder := signature.NewFinder(signatures, marks...)
 	j := judging{sources: sources, unread: []string{}}
 	var failed error
 	for i, src := range sources {

@@ -8,6 +8,7 @@ import (
 
 	"cudacompat/internal/logs/decide"
 	"cudacompat/internal/logs/logtext"
+	"cudacompat/internal/logs/signature"
 	"cudacompat/internal/redact"
 	"cudacompat/matrix"
 )
@@ -15,23 +16,23 @@ import (
 // finding is an event with its meaning in this log: the words of its signature, unless a reader of its numbers knew
 // better.
 type finding struct {
-	event
+	signature.Hit
 	cause   string
 	blame   Blame
 	rule    string
 	because string
 	do      []string
-	with    []event // lines that the meaning rests on besides its own
-	form    *record // that made it; nil where a row did
-	byWords bool    // the form read no more than words: nothing is prescribed
+	with    []signature.Hit // lines that the meaning rests on besides its own
+	form    *record         // that made it; nil where a row did
+	byWords bool            // the form read no more than words: nothing is prescribed
 }
 
 // judging collects what was read of all logs, to judge it together.
 type judging struct {
-	events  [][]event        // by log
-	records []record         // of all logs
-	kept    [][]logtext.Line // by log: the lines that were read by grammar
-	ends    []closing        // by log
+	events  [][]signature.Hit // by log
+	records []record          // of all logs
+	kept    [][]logtext.Line  // by log: the lines that were read by grammar
+	ends    []closing         // by log
 	sources []Source
 	unread  []string
 	windows bool
@@ -70,7 +71,7 @@ func (j *judging) decide() Diagnosis {
 	first := saidFirst(j.records)
 	var past *finding
 	outlived := func(f finding) bool {
-		if f.outlived() && !f.earlier && f.blame != Unknown && (past == nil || f.signature.Weight > past.signature.Weight) {
+		if f.outlived() && !f.Earlier && f.blame != Unknown && (past == nil || f.Signature.Weight > past.Signature.Weight) {
 			past = &f
 		}
 		return f.outlived()
@@ -93,10 +94,10 @@ func (j *judging) decide() Diagnosis {
 		}
 		f := &list[chosen.Index]
 		if chosen.Along >= 0 {
-			f.with = append(f.with, list[chosen.Along].event)
+			f.with = append(f.with, list[chosen.Along].Hit)
 		}
-		d := f.diagnosis(j.events[f.source], j.sources)
-		d.Decided, d.weight, d.form, d.slotted = chosen.Trace, f.signature.Weight, chosen.Form, f.saysHowMuch()
+		d := f.diagnosis(j.events[f.Source], j.sources)
+		d.Decided, d.weight, d.form, d.slotted = chosen.Trace, f.Signature.Weight, chosen.Form, f.saysHowMuch()
 		d.byWords, d.slots = f.byWords, f.slots()
 		return d
 	}
@@ -111,8 +112,8 @@ func (j *judging) decide() Diagnosis {
 
 // saysHowMuch reports whether a line about memory says how much was requested.
 func (f *finding) saysHowMuch() bool {
-	if !strings.HasPrefix(f.signature.ID, "record-") {
-		return f.group("want") != ""
+	if !strings.HasPrefix(f.Signature.ID, "record-") {
+		return f.Group("want") != ""
 	}
 	return f.form.slot("want") != ""
 }
@@ -128,14 +129,14 @@ func claimsOf(all []finding) []decide.Claim {
 
 // claim converts a finding to the form that package decide compares.
 func (f *finding) claim() decide.Claim {
-	s := f.signature
-	c := decide.Claim{Name: "row " + s.ID, Cause: f.cause, Blame: f.blame, Weight: s.Weight, Source: f.source, Line: f.line,
-		Order: f.order, Root: s.Root, Echo: s.Echo,
+	s := f.Signature
+	c := decide.Claim{Name: "row " + s.ID, Cause: f.cause, Blame: f.blame, Weight: s.Weight, Source: f.Source, Line: f.Line,
+		Order: f.Order, Root: s.Root, Echo: s.Echo,
 		LosesGPU: leavesNoGPU(f.rule) || f.rule == "driver-unresponsive",
 		Exact:    slices.Contains(ofItsOwn, f.cause), Raised: s.ID == raisedRecord, Which: f.saysWhich(),
 		Aborted: strings.Contains(f.because, "SIGABRT"), OfOne: slices.Contains(ofSomeRank, f.cause),
-		General: s.Weight <= symptom && !slices.Contains(bySignal, f.cause) || slices.Contains(ofTables, s.ID),
-		Clock:   f.when.Layout, At: f.when.At}
+		General: s.Weight <= decide.Symptom && !slices.Contains(bySignal, f.cause) || slices.Contains(ofTables, s.ID),
+		Clock:   f.When.Layout, At: f.When.At}
 	if name, form := strings.CutPrefix(s.ID, "record-"); form {
 		c.Name = "form " + name
 	}
@@ -148,7 +149,7 @@ var ofTables = []string{"record-status", "record-memory", "record-symbol", "reco
 
 // undecidedDiagnosis returns the diagnosis of a log that does not show who is to blame. It names the error that the job
 // survived, or the possible causes.
-func undecidedDiagnosis(past *finding, seen []event, records []record, sources []Source) Diagnosis {
+func undecidedDiagnosis(past *finding, seen []signature.Hit, records []record, sources []Source) Diagnosis {
 	d := nothing()
 	if past != nil && !slices.ContainsFunc(records, past.raisedAfter) {
 		d = wentOnAfter(past, sources)
@@ -178,9 +179,9 @@ const amd = decide.AMD
 const trouble = "trouble"
 
 // withoutHarmless separates alarming but harmless lines from the others.
-func withoutHarmless(all []event) (rest, harmless []event) {
+func withoutHarmless(all []signature.Hit) (rest, harmless []signature.Hit) {
 	for _, e := range all {
-		if e.signature.Blame == None {
+		if e.Signature.Blame == None {
 			harmless = append(harmless, e)
 		} else {
 			rest = append(rest, e)
@@ -190,15 +191,15 @@ func withoutHarmless(all []event) (rest, harmless []event) {
 }
 
 // nothingWrong names every harmless line and says why it is harmless.
-func nothingWrong(harmless []event, sources []Source) Diagnosis {
-	slices.SortStableFunc(harmless, func(a, b event) int {
-		return cmp.Or(cmp.Compare(a.source, b.source),
-			cmp.Compare(a.line, b.line))
+func nothingWrong(harmless []signature.Hit, sources []Source) Diagnosis {
+	slices.SortStableFunc(harmless, func(a, b signature.Hit) int {
+		return cmp.Or(cmp.Compare(a.Source, b.Source),
+			cmp.Compare(a.Line, b.Line))
 	})
-	d := Diagnosis{Schema: Schema, Blame: None, Cause: harmless[0].signature.Cause, Do: []string{}}
+	d := Diagnosis{Schema: Schema, Blame: None, Cause: harmless[0].Signature.Cause, Do: []string{}}
 	for _, e := range harmless {
-		l := e.quote(sources)
-		l.Why = e.fill(e.signature.Because)
+		l := quote(&e, sources)
+		l.Why = e.FillWords(e.Signature.Because)
 		d.Lines = append(d.Lines, l)
 	}
 	d.Because = d.Lines[0].Why
@@ -211,16 +212,16 @@ func nothingWrong(harmless []event, sources []Source) Diagnosis {
 }
 
 // findings gives the events of one log their meaning and drops those that mean nothing here.
-func findings(log, seen []event) []finding {
+func findings(log, seen []signature.Hit) []finding {
 	var all []finding
 	for _, e := range log {
-		s := e.signature
+		s := e.Signature
 		needed := find(seen, s.Needs)
-		if s.Weight == fact || e.notice || s.Needs != "" && needed == nil {
+		if s.Weight == decide.Fact || e.Notice || s.Needs != "" && needed == nil {
 			continue
 		}
-		f := finding{event: e, cause: s.Cause, blame: s.Blame, rule: s.Rule}
-		f.because, f.do = e.fill(s.Because), e.steps()
+		f := finding{Hit: e, cause: s.Cause, blame: s.Blame, rule: s.Rule}
+		f.because, f.do = e.FillWords(s.Because), e.FillSteps()
 		if needed != nil {
 			f.with = append(f.with, *needed)
 		}
@@ -249,7 +250,7 @@ func leavesNoGPU(id string) bool {
 // withoutDisproved drops faults that leave no GPU to run on if a kernel failed while running. A missing tool, a process
 // without a GPU, or a GPU in use was then not the problem.
 func withoutDisproved(all []finding) []finding {
-	ran := func(f finding) bool { return f.signature.Async && f.blame == Program }
+	ran := func(f finding) bool { return f.Signature.Async && f.blame == Program }
 	if !slices.ContainsFunc(all, ran) {
 		return all
 	}
@@ -262,9 +263,9 @@ func withoutDisproved(all []finding) []finding {
 // failed.
 const keepsOut = "compute-mode"
 
-func find(events []event, id string) *event {
+func find(events []signature.Hit, id string) *signature.Hit {
 	for i := range events {
-		if events[i].signature.ID == id {
+		if events[i].Signature.ID == id {
 			return &events[i]
 		}
 	}
@@ -273,15 +274,15 @@ func find(events []event, id string) *event {
 
 // withoutNotices drops what healthy programs print, too ("could not find cuda drivers"), if something failed. The
 // failure has another reason, even if no signature knows it.
-func withoutNotices(all []finding, seen []event) []finding {
+func withoutNotices(all []finding, seen []signature.Hit) []finding {
 	failed := find(seen, pythonTraceback) != nil || slices.ContainsFunc(all, func(f finding) bool {
-		return f.signature.Weight == consequence && f.blame == Unknown
+		return f.Signature.Weight == decide.Consequence && f.blame == Unknown
 	})
 	if !failed {
 		return all
 	}
 	return slices.DeleteFunc(all, func(f finding) bool {
-		return f.signature.Weight == consequence && f.blame != Unknown
+		return f.Signature.Weight == decide.Consequence && f.blame != Unknown
 	})
 }
 
@@ -297,37 +298,37 @@ var goesOn = []string{"tensorflow-no-gpu", "jax-fell-back", "container-without-d
 
 // madeDo reports whether TensorFlow said that a missing library does not matter without a GPU, and a request was
 // answered after that.
-func (f *finding) madeDo(log []event) bool {
+func (f *finding) madeDo(log []signature.Hit) bool {
 	ignore, answered := find(log, "tf-ignore-dlerror"), find(log, "request-answered")
-	return ignore != nil && answered != nil && answered.line > ignore.line
+	return ignore != nil && answered != nil && answered.Line > ignore.Line
 }
 
 // maxLines is how many lines a diagnosis quotes.
 const maxLines = 5
 
-func (f *finding) diagnosis(log []event, sources []Source) Diagnosis {
+func (f *finding) diagnosis(log []signature.Hit, sources []Source) Diagnosis {
 	d := Diagnosis{Schema: Schema, Blame: f.blame, Cause: f.cause, Because: f.because, Do: f.do, Rule: f.rule}
 	if d.Do == nil {
 		d.Do = []string{}
 	}
-	if f.signature.Weight == consequence && (slices.Contains(goesOn, f.cause) || f.madeDo(log)) {
+	if f.Signature.Weight == decide.Consequence && (slices.Contains(goesOn, f.cause) || f.madeDo(log)) {
 		d.Blame = Unknown
 	}
-	if f.signature.Async {
+	if f.Signature.Async {
 		d.reportedLate(find(log, launchBlocking))
 	}
 	for _, e := range f.quotedLines(log) {
-		d.Lines = append(d.Lines, e.quote(sources))
+		d.Lines = append(d.Lines, quote(&e, sources))
 	}
 	return d
 }
 
 // quote returns an event's line in a form that is safe to show.
-func (e *event) quote(sources []Source) Line {
-	text := redact.Redact(e.text)
-	l := Line{Number: e.line, Text: logtext.CutAround(text, min(len(redact.Redact(e.text[:e.match[0]])), len(text)))}
+func quote(e *signature.Hit, sources []Source) Line {
+	text := redact.Redact(e.Text)
+	l := Line{Number: e.Line, Text: logtext.CutAround(text, min(len(redact.Redact(e.Text[:e.Match[0]])), len(text)))}
 	if len(sources) > 1 {
-		l.File = logtext.Clean([]byte(sources[e.source].Name))
+		l.File = logtext.Clean([]byte(sources[e.Source].Name))
 	}
 	return l
 }
@@ -336,7 +337,7 @@ func (e *event) quote(sources []Source) Line {
 const launchBlocking = "launch-blocking"
 
 // reportedLate says whether the traceback of an error that CUDA reports asynchronously can be trusted.
-func (d *Diagnosis) reportedLate(blocking *event) {
+func (d *Diagnosis) reportedLate(blocking *signature.Hit) {
 	if blocking != nil {
 		d.Because += " It was run with CUDA_LAUNCH_BLOCKING=1, so the traceback names the call that failed."
 		return
@@ -346,30 +347,17 @@ func (d *Diagnosis) reportedLate(blocking *event) {
 }
 
 // quotedLines lists the deciding line, those that support it, and then the other faults of the same log in order.
-func (f *finding) quotedLines(log []event) []event {
-	lines := append([]event{f.event}, f.with...)
+func (f *finding) quotedLines(log []signature.Hit) []signature.Hit {
+	lines := append([]signature.Hit{f.Hit}, f.with...)
 	rest := slices.Clone(log)
-	slices.SortStableFunc(rest, func(a, b event) int { return cmp.Compare(a.line, b.line) })
+	slices.SortStableFunc(rest, func(a, b signature.Hit) int { return cmp.Compare(a.Line, b.Line) })
 	for _, e := range rest {
-		double := slices.ContainsFunc(lines, func(l event) bool { return l.source == e.source && l.line == e.line })
-		if e.signature.Weight != fact && !double && (!e.earlier || f.earlier) && len(lines) < maxLines {
+		double := slices.ContainsFunc(lines, func(l signature.Hit) bool { return l.Source == e.Source && l.Line == e.Line })
+		if e.Signature.Weight != decide.Fact && !double && (!e.Earlier || f.Earlier) && len(lines) < maxLines {
 			lines = append(lines, e)
 		}
 	}
 	return lines
-}
-
-// maxSlot is how much text from a line a sentence quotes, such as the name of a symbol.
-const maxSlot = 60
-
-// fill inserts the text of the pattern's named groups into a sentence of the signature.
-func (e *event) fill(words string) string {
-	return placeholder.ReplaceAllStringFunc(words, func(name string) string { return e.slot(strings.Trim(name, "{}"), maxSlot) })
-}
-
-// slot returns the text of a named group, cut to a maximum length.
-func (e *event) slot(name string, most int) string {
-	return redact.Cut(redact.Within(e.text, strings.Trim(e.group(name), " {}")), most) // braces: a line of source
 }
 
 func nothing() Diagnosis {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/internal/logs/decide"
 	"cudacompat/matrix/pin"
 
 	"github.com/google/go-cmp/cmp"
@@ -136,7 +137,7 @@ func TestPositives(t *testing.T) {
 		if slices.Contains(crashes, s.Cause) {
 			continue // alone, such a line is nobody's: TestCrashes
 		}
-		if s.Weight == fact || s.Needs != "" || s.Reads == "capability" || slices.Contains(goesOn, s.Cause) {
+		if s.Weight == decide.Fact || s.Needs != "" || s.Reads == "capability" || slices.Contains(goesOn, s.Cause) {
 			continue
 		}
 		if d := explain(t, s.Positive); d.Blame != s.Blame && (s.Reads != "memory" || d.Blame != Environment) {

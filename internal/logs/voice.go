@@ -65,7 +65,7 @@ func (f *finding) slots() map[string]string {
 	if f.form != nil {
 		return f.form.slots
 	}
-	return f.groups()
+	return f.Groups()
 }
 
 // stackCore are the projects that only do what the code above them asks.

@@ -7,7 +7,9 @@ import (
 	"sync/atomic"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/decide"
 	"cudacompat/internal/logs/logtext"
+	"cudacompat/internal/logs/signature"
 	"cudacompat/internal/logs/traceback"
 	"cudacompat/internal/redact"
 	"cudacompat/internal/tables"
@@ -163,7 +165,7 @@ func structural(records []record, t *tables.Tables) []finding {
 			a = answerOf("compile-error") // the source is a package's
 		}
 		if r.notice || r.kind == "complaint" || !r.terminal() || r.caught && a.blame == Program {
-			a.weight = min(a.weight, warning)
+			a.weight = min(a.weight, decide.Warning)
 		}
 		if a.name != "" {
 			all = append(all, r.finding(a))
@@ -174,11 +176,13 @@ func structural(records []record, t *tables.Tables) []finding {
 	if inBuild {
 		all = slices.DeleteFunc(all, func(f finding) bool { return f.cause == kernelSource }) // a package's
 	}
-	if slices.ContainsFunc(all, func(f finding) bool { return slices.Contains(endBuilds, f.cause) && f.signature.Weight >= symptom }) {
+	if slices.ContainsFunc(all, func(f finding) bool {
+		return slices.Contains(endBuilds, f.cause) && f.Signature.Weight >= decide.Symptom
+	}) {
 		all = slices.DeleteFunc(all, func(f finding) bool { return f.cause == "package-did-not-build" })
 	}
 	if saidFirst(records) != nil {
-		all = slices.DeleteFunc(all, func(f finding) bool { return f.signature.ID == "record-exit" }) // it says which rank's
+		all = slices.DeleteFunc(all, func(f finding) bool { return f.Signature.ID == "record-exit" }) // it says which rank's
 	}
 	if slices.ContainsFunc(records, func(r record) bool { return r.kind == "exception" }) {
 		all = slices.DeleteFunc(all, func(f finding) bool { return f.cause == onCPU }) // it did not go on
@@ -242,15 +246,15 @@ func weighSocket(r *record, _ *tables.Tables) string {
 
 // finding returns the finding for an answer, with the record's slots.
 func (r *record) finding(a answer) finding {
-	s := &Signature{ID: "record-" + r.kind, Cause: cmp.Or(r.slot("cause"), a.cause), Weight: a.weight,
+	s := &signature.Signature{ID: "record-" + r.kind, Cause: cmp.Or(r.slot("cause"), a.cause), Weight: a.weight,
 		Blame: cmp.Or(Blame(r.slot("blame")), a.blame), Rule: a.rule}
 	s.Root, s.Echo = r.isRoot(), slices.Contains(passOn, r.kind)
 	if s.Blame == Unknown && r.kind != "amd" && r.kind != "first-rank" && !s.Root {
-		s.Weight = warning
+		s.Weight = decide.Warning
 	}
-	f := finding{event: event{signature: s, order: 1 << 20, source: r.source, line: r.line, text: r.text,
-		match: []int{0, len(r.text)}, wentOn: r.wentOn, onGPU: r.onGPU, latest: r.line, calm: r.calm,
-		inJournal: r.inJournal, built: r.built, earlier: r.earlier, from: r.from},
+	f := finding{Hit: signature.Hit{Signature: s, Order: 1 << 20, Source: r.source, Line: r.line, Text: r.text,
+		Match: []int{0, len(r.text)}, WentOn: r.wentOn, OnGPU: r.onGPU, Latest: r.line, Calm: r.calm,
+		InJournal: r.inJournal, Built: r.built, Earlier: r.earlier, From: r.from},
 		cause: s.Cause, blame: s.Blame, rule: s.Rule, because: r.fill(a.because), form: r}
 	f.byWords = a.name != "" && s.Blame != Unknown && !r.prescribes(a)
 	switch f.do = r.steps(a.do); {
@@ -281,7 +285,7 @@ var endsRank = lazyregexp.New(`\bexitcode *: *-(?:4|7|11)\b`)
 // stepsOf returns the steps of a curated row with the same cause, if they use no text of its line.
 func stepsOf(cause string) []string {
 	for _, row := range tables.Rows[tables.Signature](nameTables()) {
-		if row.Cause == cause && len(row.Do) > 0 && !placeholder.MatchString(strings.Join(row.Do, "")) {
+		if row.Cause == cause && len(row.Do) > 0 && !signature.Placeholder.MatchString(strings.Join(row.Do, "")) {
 			return slices.Clone(row.Do)
 		}
 	}
@@ -293,14 +297,14 @@ const maxSentence = 120
 
 // fillSlots inserts slots into words. An empty slot becomes nothing.
 func (r *record) fillSlots(words string) string {
-	return placeholder.ReplaceAllStringFunc(words, func(name string) string {
+	return signature.Placeholder.ReplaceAllStringFunc(words, func(name string) string {
 		return redact.Within(r.text, r.slot(strings.Trim(name, "{}")))
 	})
 }
 
 // fill inserts slots into words. It cuts a program's message so that the sentence stays short.
 func (r *record) fill(words string) string {
-	return placeholder.ReplaceAllStringFunc(words, func(name string) string { return r.slotIn(words, strings.Trim(name, "{}")) })
+	return signature.Placeholder.ReplaceAllStringFunc(words, func(name string) string { return r.slotIn(words, strings.Trim(name, "{}")) })
 }
 
 // slotIn returns a slot in the form for a sentence.

@@ -10,6 +10,7 @@ import (
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs/advise"
 	"cudacompat/internal/logs/diagnosis"
+	"cudacompat/internal/logs/signature"
 )
 
 // answer is the meaning of a record, in words whose {names} are its slots.
@@ -38,18 +39,18 @@ func answerOf(name string) answer {
 	if a == nil {
 		return answer{}
 	}
-	return answer{name: name, cause: a.Cause, blame: Blame(a.Blame), rule: a.Rule, weight: weights[a.Weight], because: a.Because, do: a.Do}
+	return answer{name: name, cause: a.Cause, blame: Blame(a.Blame), rule: a.Rule, weight: signature.Weights[a.Weight], because: a.Because, do: a.Do}
 }
 
 // Answers returns the causes that grammars find, in the form of signatures, for their pages.
-func Answers() []Signature {
-	var all []Signature
+func Answers() []signature.Signature {
+	var all []signature.Signature
 	for _, name := range slices.Sorted(maps.Keys(diagnoses().Answers)) {
 		a := answerOf(name)
 		if a.cause == "" || a.because == "{sentence}" {
 			continue
 		}
-		s := Signature{ID: name, Cause: a.cause, Blame: a.blame, Rule: a.rule, Because: slotNames(a.because)}
+		s := signature.Signature{ID: name, Cause: a.cause, Blame: a.blame, Rule: a.rule, Because: slotNames(a.because)}
 		for _, step := range a.do {
 			s.Do = append(s.Do, slotNames(advise.Plain(step)))
 		}
@@ -82,7 +83,7 @@ func slotNames(words string) string {
 		if i > 0 {
 			out.WriteByte('`')
 		}
-		out.WriteString(placeholder.ReplaceAllStringFunc(part, func(slot string) string {
+		out.WriteString(signature.Placeholder.ReplaceAllStringFunc(part, func(slot string) string {
 			name := strings.Trim(slot, "{}")
 			if noun := nouns[name]; i%2 == 0 && noun != "" {
 				return noun
@@ -98,7 +99,7 @@ func slotNames(words string) string {
 }
 
 // Means returns the paragraph of a cause's page: its own, otherwise the sentence that most of its lines share.
-func Means(own []Signature) string {
+func Means(own []signature.Signature) string {
 	if len(own) == 0 {
 		return ""
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/logs"
+	"cudacompat/internal/logs/signature"
 	"cudacompat/internal/report/layout"
 	"cudacompat/matrix/verdict"
 )
@@ -223,7 +224,7 @@ func writeMore(p *layout.Page, d logs.Diagnosis, compared bool) {
 
 // Cause returns the page of a cause from its signatures, in Markdown: its meaning, an example, what to do, and where it
 // was seen.
-func Cause(own []logs.Signature) []byte {
+func Cause(own []signature.Signature) []byte {
 	p := &layout.Page{}
 	p.WriteLine("# ", own[0].Cause)
 	p.WriteLine()
@@ -244,7 +245,7 @@ func Cause(own []logs.Signature) []byte {
 }
 
 // writeSeen writes lines as programs printed them.
-func writeSeen(p *layout.Page, own []logs.Signature) {
+func writeSeen(p *layout.Page, own []signature.Signature) {
 	title := "## What you see\n"
 	for _, sig := range own {
 		if sig.Positive == "" {
@@ -263,7 +264,7 @@ func writeSeen(p *layout.Page, own []logs.Signature) {
 	}
 }
 
-func writeSources(p *layout.Page, own []logs.Signature) {
+func writeSources(p *layout.Page, own []signature.Signature) {
 	var all []string
 	for _, sig := range own {
 		all = append(all, sig.Source...)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"cudacompat/internal/logs"
+	"cudacompat/internal/logs/signature"
 	"cudacompat/internal/report/layout"
 	"cudacompat/internal/tables"
 	"cudacompat/matrix/verdict"
@@ -39,7 +40,7 @@ func TestLogGoldens(t *testing.T) {
 
 func diagnose(t *testing.T, file string) logs.Diagnosis {
 	t.Helper()
-	signatures := logs.Signatures(tables.Embedded())
+	signatures := signature.Load(tables.Embedded())
 	log, err := os.Open(file)
 	if err != nil {
 		t.Fatal(err)
@@ -104,10 +105,10 @@ func TestHostileDiagnosis(t *testing.T) {
 	var e Explained
 	fill(reflect.ValueOf(&e).Elem(), "\x1b[2J\u009b31m\u202e\xff`%s\n")
 	e.Findings[0].Severity = verdict.Error
-	signature := logs.Signature{Cause: "\x1b[2J", Because: "\u009b31m", Positive: "\u202e", Source: []string{"\x07"}, Do: []string{"\x1b"}}
+	row := signature.Signature{Cause: "\x1b[2J", Because: "\u009b31m", Positive: "\u202e", Source: []string{"\x07"}, Do: []string{"\x1b"}}
 	for _, style := range []layout.Style{{}, {All: true}, {Width: 40, ASCII: true}} {
 		wantVisible(t, explain(t, e, "text", style))
-		page := Cause([]logs.Signature{signature})
+		page := Cause([]signature.Signature{row})
 		wantVisible(t, string(page))
 		wantVisible(t, string(layout.RenderMarkdown(page, style)))
 	}

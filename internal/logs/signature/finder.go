@@ -1,12 +1,12 @@
-package logs
+package signature
 
 import "encoding/binary"
 
-// finder finds all literals of all signatures in one pass, so that the cost does not grow with the number of
+// Finder finds all literals of all signatures in one pass, so that the cost does not grow with the number of
 // signatures. Four bytes identify each literal. A table says which four bytes of the text may belong to a literal, and
 // only there are literals compared (after Karp and Rabin, "Efficient randomized pattern-matching algorithms", 1987). So
-// no literal may be shorter than minLiteral.
-type finder struct {
+// no literal may be shorter than MinLiteral.
+type Finder struct {
 	list   [1 << hashBits]uint16 // by the hash of four bytes: which places to look at; 0: none
 	places [][]place
 }
@@ -31,17 +31,18 @@ type gram = uint32
 // hash spreads grams, which share most of their bits, by Knuth's multiplicative hash.
 func hash(g gram) uint32 { return g * 2654435761 >> (32 - hashBits) }
 
-// mark stands for a mark of trouble among the signatures' numbers.
-const mark = -1
+// TroubleMark stands for a mark of trouble where the finder returns the numbers of signatures.
+const TroubleMark = -1
 
-func newFinder(signatures []Signature, marks ...string) *finder {
+// NewFinder returns a finder for the literals of the signatures and for the marks of trouble.
+func NewFinder(signatures []Signature, marks ...string) *Finder {
 	many := len(marks)
 	for _, s := range signatures {
 		many += len(s.Literal)
 	}
 	users := make(map[string][]int, many)
 	for _, lit := range marks {
-		users[lit] = append(users[lit], mark)
+		users[lit] = append(users[lit], TroubleMark)
 	}
 	for i, s := range signatures {
 		for _, lit := range s.Literal {
@@ -54,7 +55,7 @@ func newFinder(signatures []Signature, marks ...string) *finder {
 			shared[hash(gramAt(lit, i))/2]++
 		}
 	}
-	f := &finder{places: make([][]place, 1, len(users)+1)}
+	f := &Finder{places: make([][]place, 1, len(users)+1)}
 	for lit, signatures := range users {
 		i := rarest(lit, &shared)
 		f.add(place{lit, i, signatures})
@@ -62,7 +63,7 @@ func newFinder(signatures []Signature, marks ...string) *finder {
 	return f
 }
 
-func (f *finder) add(p place) {
+func (f *Finder) add(p place) {
 	list := &f.list[hash(gramAt(p.literal, p.offset))]
 	if *list == 0 {
 		*list = uint16(1 + (len(f.places)-1)%maxLists)
@@ -90,9 +91,9 @@ func rarest(lit string, shared *sharing) int {
 // sharing counts the literals that contain four bytes, by half of their hash, which is exact enough.
 type sharing [1 << hashBits / 2]uint16
 
-// find calls hit with the end of every literal in text, in the order of their four bytes. It checks four positions at
+// Find calls hit with the end of every literal in text, in the order of their four bytes. It checks four positions at
 // once, which takes a third of the time, because usually none belongs to a literal.
-func (f *finder) find(text []byte, hit func(end int, signatures []int)) {
+func (f *Finder) Find(text []byte, hit func(end int, signatures []int)) {
 	at := 0
 	for ; at+8 <= len(text); at += 4 {
 		next := binary.LittleEndian.Uint64(text[at:])
@@ -111,7 +112,7 @@ func (f *finder) find(text []byte, hit func(end int, signatures []int)) {
 }
 
 // compare calls hit for the literals whose four bytes are at a position.
-func (f *finder) compare(text []byte, at int, places []place, hit func(end int, signatures []int)) {
+func (f *Finder) compare(text []byte, at int, places []place, hit func(end int, signatures []int)) {
 	for i := range places {
 		p := &places[i]
 		start := at - p.offset

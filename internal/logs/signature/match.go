@@ -1,4 +1,4 @@
-package logs
+package signature
 
 import (
 	"strings"
@@ -6,9 +6,9 @@ import (
 	"cudacompat/internal/logs/logtext"
 )
 
-// find searches a cleaned line for the pattern. A pattern for the start of the line is also tried after a collector's
+// Find searches a cleaned line for the pattern. A pattern for the start of the line is also tried after a collector's
 // prefix.
-func (s *Signature) find(text string) []int {
+func (s *Signature) Find(text string) []int {
 	if !s.lines.Spelt(text) {
 		return nil
 	}
@@ -29,10 +29,10 @@ func (s *Signature) find(text string) []int {
 	return m
 }
 
-// match applies the signature to a cleaned line. It ignores an error that the line only quotes: in a comment, in source
+// Match applies the signature to a cleaned line. It ignores an error that the line only quotes: in a comment, in source
 // around the failure, in code marks, or after words of advice.
-func (s *Signature) match(text string) []int {
-	m := s.find(text)
+func (s *Signature) Match(text string) []int {
+	m := s.Find(text)
 	if m == nil {
 		return nil
 	}

@@ -1,8 +1,12 @@
-package logs
+// Package signature holds the table of known log lines and finds them in text.
+//
+// A [Signature] is one row of data/signature: the pattern of a line that programs print, its cause, and the words that
+// explain it. A [Finder] looks for the literals of all signatures in one pass over a text; [Signature.Match] then
+// applies a pattern to the line around one. A [Hit] is the first line of a log that a signature matched, and fills the
+// words of the signature with the text of that line.
+package signature
 
 import (
-	"errors"
-	"io/fs"
 	"slices"
 	"strings"
 
@@ -13,21 +17,14 @@ import (
 	"cudacompat/internal/tables"
 )
 
-// How much a matching line decides; see package decide.
-const (
-	fact        = decide.Fact
-	consequence = decide.Consequence
-	warning     = decide.Warning
-	symptom     = decide.Symptom
-	fault       = decide.Fault
-	cause       = decide.Cause
-)
+// MinLiteral is the length of the shortest literal that the finder can look for.
+const MinLiteral = 4
 
 // Signature is a line of data/signature: a line that programs, drivers or kernels print, and what it means.
 type Signature struct {
 	ID      string // unique, lower-case words joined by hyphens
 	Cause   string // slug of the fault; several signatures may share one
-	Blame   Blame
+	Blame   decide.Blame
 	Rule    string   // related rule of cudacompat, or empty
 	Weight  int      // 0 to 5, see the constants
 	Needs   string   // id of a signature that must be found too, or empty
@@ -47,48 +44,31 @@ type Signature struct {
 	lines *lazyregexp.Regexp // those that match the pattern
 }
 
-var (
-	slug        = lazyregexp.New(`^[a-z0-9]+(-[a-z0-9]+)*$`)
-	placeholder = lazyregexp.New(`\{([a-z]+)\}`)
-)
+// Placeholder matches a name in the words of a signature or an answer, such as {library}.
+var Placeholder = lazyregexp.New(`\{([a-z]+)\}`)
 
-// weights maps the words in the files to how much a line decides.
-var weights = map[string]int{"fact": fact, "consequence": consequence, "warning": warning, "symptom": symptom,
-	"fault": fault,
-	"cause": cause}
+// Weights maps the words in the files to how much a line decides.
+var Weights = map[string]int{"fact": decide.Fact, "consequence": decide.Consequence, "warning": decide.Warning, "symptom": decide.Symptom,
+	"fault": decide.Fault,
+	"cause": decide.Cause}
 
-// ParseSignatures parses and lints the table. It returns all errors, with the lines' names.
-func ParseSignatures(fsys fs.FS) ([]Signature, error) {
-	rows, err := tables.Read[tables.Signature](fsys)
-	all := fromRows(rows)
-	return all, errors.Join(append([]error{err}, lint(all)...)...)
-}
-
-// Signatures returns the rows of the embedded table. A test has linted it, because linting costs more than reading most
+// Load returns the signatures of the embedded table. A test has linted it, because linting costs more than reading most
 // logs.
-func Signatures(t *tables.Tables) []Signature { return fromRows(tables.Rows[tables.Signature](t)) }
+func Load(t *tables.Tables) []Signature { return ConvertRows(tables.Rows[tables.Signature](t)) }
 
-// LintedSignatures returns the rows of tables with a site's own rows over them, or the first error.
-func LintedSignatures(t *tables.Tables) ([]Signature, error) {
-	all := Signatures(t)
-	if faults := lint(all); len(faults) > 0 {
-		return nil, faults[0]
-	}
-	return all, nil
-}
-
-func fromRows(rows []tables.Signature) []Signature {
+// ConvertRows returns the signatures of a table's rows.
+func ConvertRows(rows []tables.Signature) []Signature {
 	all := make([]Signature, len(rows))
 	for i, r := range rows {
-		weight, known := weights[r.Weight]
+		weight, known := Weights[r.Weight]
 		if !known {
 			weight = -1
 		}
 		literal := []string(r.Literal)
 		if literal == nil {
-			literal = lazyregexp.Literals(r.Pattern, minLiteral)
+			literal = lazyregexp.Literals(r.Pattern, MinLiteral)
 		}
-		all[i] = Signature{ID: r.ID, Cause: r.Cause, Blame: Blame(r.Blame), Rule: r.Rule, Weight: weight,
+		all[i] = Signature{ID: r.ID, Cause: r.Cause, Blame: decide.Blame(r.Blame), Rule: r.Rule, Weight: weight,
 			Needs: r.Needs, Reads: r.Reads,
 			Async: r.Async == "yes", Root: r.Passes == "root", Echo: r.Passes == "echo", Literal: literal, Pattern: r.Pattern, Because: r.Because, Do: r.Do, Positive: r.Seen,
 			Source: r.Source, Checked: r.Checked, lines: lazyregexp.New(r.Pattern)}
@@ -96,8 +76,10 @@ func fromRows(rows []tables.Signature) []Signature {
 	return all
 }
 
-// blind reports whether the pattern treats all digits in a line alike.
-func (s *Signature) blind() bool { return !digit.MatchString(noCount.ReplaceAllString(s.Pattern, "")) }
+// IgnoresDigits reports whether the pattern treats all digits in a line alike.
+func (s *Signature) IgnoresDigits() bool {
+	return !digit.MatchString(noCount.ReplaceAllString(s.Pattern, ""))
+}
 
 var (
 	digit   = lazyregexp.New(`\d`)
@@ -107,10 +89,10 @@ var (
 // Words returns Because and Do with the values of the positive example instead of the names.
 func (s *Signature) Words() (because string, do []string) {
 	because, do = s.Because, slices.Clone(s.Do)
-	if placeholder.MatchString(s.Because + strings.Join(s.Do, "")) {
+	if Placeholder.MatchString(s.Because + strings.Join(s.Do, "")) {
 		text := logtext.Clean([]byte(s.Positive))
-		e := event{signature: s, text: text, match: s.find(text)}
-		because, do = e.fill(s.Because), e.steps()
+		e := Hit{Signature: s, Text: text, Match: s.Find(text)}
+		because, do = e.FillWords(s.Because), e.FillSteps()
 	}
 	for i := range do {
 		do[i] = advise.Plain(do[i])
@@ -118,9 +100,9 @@ func (s *Signature) Words() (because string, do []string) {
 	return because, do
 }
 
-// StepsFor returns the steps for a cause, given the name and text of an error: those of the signature that matches such
-// an error, otherwise those of the cause's first signature that has steps.
-func StepsFor(all []Signature, cause, name, text string) []string {
+// FindSteps returns the steps for a cause, given the name and text of an error: those of the signature that matches
+// such an error, otherwise those of the cause's first signature that has steps.
+func FindSteps(all []Signature, cause, name, text string) []string {
 	var first []string
 	lines := []string{"RuntimeError: CUDA error: " + text, "CUDA error: " + text, name + ": " + text, text, name}
 	for i := range all {
@@ -134,7 +116,7 @@ func StepsFor(all []Signature, cause, name, text string) []string {
 		if first == nil {
 			first = do
 		}
-		if slices.ContainsFunc(lines, func(line string) bool { return all[i].lines != nil && all[i].find(line) != nil }) {
+		if slices.ContainsFunc(lines, func(line string) bool { return all[i].lines != nil && all[i].Find(line) != nil }) {
 			return do
 		}
 	}
