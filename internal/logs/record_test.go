@@ -11,6 +11,7 @@ import (
 	"cudacompat/internal/logs/logtext"
 	"cudacompat/internal/logs/signature"
 	"cudacompat/internal/logs/traceback"
+	"cudacompat/internal/tables"
 )
 
 // recorded lists lines of every kind of record, with their slots and the answer.
@@ -404,7 +405,7 @@ func TestStatusCauses(t *testing.T) {
 	for _, s := range append(Answers(), table(t)...) {
 		blames[s.Cause] = s.Blame
 	}
-	for _, s := range statuses() {
+	for _, s := range tables.Rows[tables.Status](nameTables()) {
 		if b, page := blames[s.Cause]; s.Cause != "" && !page || s.Blame != "" && b != Blame(s.Blame) {
 			t.Errorf("%s: the cause %q is blamed on %q, by its page on %q", s.Name, s.Cause, s.Blame, b)
 		}
