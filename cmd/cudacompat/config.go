@@ -39,7 +39,7 @@ type promise struct {
 	gpus, instances, platforms []string
 }
 
-// isEmpty reports whether nothing is promised.
+// document.isEmptyFile reports whether nothing is promised.
 func (p promise) isEmpty() bool {
 	return p.driver == "" && len(p.gpus)+len(p.instances)+len(p.platforms) == 0
 }
@@ -119,30 +119,30 @@ func (c settings) effect(v verdict.Verdict, o output.Set[report.Report], failOn 
 // not a date.
 func parseConfig(name string, data []byte) (settings, error) {
 	var c settings
-	doc := document{name}
+	doc := yamlDocument{name}
 	root, err := doc.root(data)
 	if err != nil || root == nil {
 		return c, err
 	}
 	version := ""
 	err = doc.mapping(root, map[string]func(*yaml.Node) error{
-		"version": func(n *yaml.Node) error { return doc.word(n, &version, "version", []string{"1"}) },
+		"version": func(n *yaml.Node) error { return doc.knownWord(n, &version, "version", []string{"1"}) },
 		"require": func(n *yaml.Node) error {
 			return doc.list(n, func(n *yaml.Node) error {
 				var word string
-				err := doc.word(n, &word, "requirement", matrix.Requirements())
+				err := doc.knownWord(n, &word, "requirement", matrix.Requirements())
 				c.require = append(c.require, word)
 				return err
 			})
 		},
-		"fail-on": func(n *yaml.Node) error { return doc.word(n, &c.failOn, "severity for fail-on", failOnWords) },
+		"fail-on": func(n *yaml.Node) error { return doc.knownWord(n, &c.failOn, "severity for fail-on", failOnWords) },
 		"ignore": func(n *yaml.Node) error {
 			return doc.list(n, func(n *yaml.Node) error { return c.waiver(doc, n) })
 		},
 		"supports": func(n *yaml.Node) error { return c.promise.read(doc, n) },
 	})
 	if err == nil && version == "" {
-		err = doc.wrong(root, "the version of this file's form is missing", "begin with version: 1")
+		err = doc.reject(root, "the version of this file's form is missing", "begin with version: 1")
 	}
 	return c, err
 }
@@ -150,14 +150,14 @@ func parseConfig(name string, data []byte) (settings, error) {
 // read reads what is promised:
 //
 //	supports: {driver: "525.60.13", gpus: [V100, T4, "8.0"], instances: [g4dn.xlarge], platforms: [linux_x86_64]}
-func (p *promise) read(doc document, n *yaml.Node) error {
+func (p *promise) read(doc yamlDocument, n *yaml.Node) error {
 	words := func(to *[]string, known []string) func(*yaml.Node) error {
 		return func(n *yaml.Node) error {
 			return doc.list(n, func(n *yaml.Node) error {
 				var word string
 				err := doc.text(n, &word)
 				if known != nil && err == nil {
-					err = doc.word(n, &word, "platform", known)
+					err = doc.knownWord(n, &word, "platform", known)
 				}
 				*to = append(*to, word)
 				return err
@@ -171,7 +171,7 @@ func (p *promise) read(doc document, n *yaml.Node) error {
 		"platforms": words(&p.platforms, matrix.Platforms()),
 	})
 	if err == nil && p.isEmpty() {
-		err = doc.wrong(n, "supports promises nothing", "name a driver, gpus, instances or platforms")
+		err = doc.reject(n, "supports promises nothing", "name a driver, gpus, instances or platforms")
 	}
 	return err
 }
@@ -180,10 +180,10 @@ func (p *promise) read(doc document, n *yaml.Node) error {
 const longestMatch = 1000
 
 // waiver parses one entry of ignore.
-func (c *settings) waiver(doc document, n *yaml.Node) error {
+func (c *settings) waiver(doc yamlDocument, n *yaml.Node) error {
 	w := verdict.Waiver{Match: map[string]string{}}
 	err := doc.mapping(n, map[string]func(*yaml.Node) error{
-		"rule":   func(n *yaml.Node) error { return doc.word(n, &w.Rule, "rule", ruleIDs()) },
+		"rule":   func(n *yaml.Node) error { return doc.knownWord(n, &w.Rule, "rule", ruleIDs()) },
 		"reason": func(n *yaml.Node) error { return doc.text(n, &w.Reason) },
 		"until":  func(n *yaml.Node) error { return doc.date(n, &w.Until) },
 		"match": func(n *yaml.Node) error {
@@ -191,7 +191,7 @@ func (c *settings) waiver(doc document, n *yaml.Node) error {
 				var glob string
 				err := doc.text(value, &glob)
 				if err == nil && len(glob) > longestMatch {
-					err = doc.wrong(value, fmt.Sprintf("the text to match for %s has %d bytes", key.Value, len(glob)),
+					err = doc.reject(value, fmt.Sprintf("the text to match for %s has %d bytes", key.Value, len(glob)),
 						fmt.Sprintf("write at most %d; * stands for any text", longestMatch))
 				}
 				w.Match[key.Value] = glob
@@ -203,21 +203,21 @@ func (c *settings) waiver(doc document, n *yaml.Node) error {
 	case err != nil:
 		return err
 	case w.Rule == "":
-		return doc.wrong(n, "a waiver names no rule", "rule: one of "+usage.JoinWords(ruleIDs()))
+		return doc.reject(n, "a waiver names no rule", "rule: one of "+usage.JoinWords(ruleIDs()))
 	case strings.TrimSpace(w.Reason) == "":
-		return doc.wrong(n, "the waiver of "+w.Rule+" has no reason", `reason: "who decided it and why"`)
+		return doc.reject(n, "the waiver of "+w.Rule+" has no reason", `reason: "who decided it and why"`)
 	}
 	c.waivers, c.lines = append(c.waivers, w), append(c.lines, n.Line)
 	return nil
 }
 
 // date returns the last day of a waiver.
-func (d document) date(n *yaml.Node, day *string) error {
+func (d yamlDocument) date(n *yaml.Node, day *string) error {
 	if err := d.text(n, day); err != nil {
 		return err
 	}
 	if _, err := time.Parse(time.DateOnly, *day); err != nil {
-		return d.wrong(n, fmt.Sprintf("%q is not a date", *day), "write the year, the month and the day: 2027-01-31")
+		return d.reject(n, fmt.Sprintf("%q is not a date", *day), "write the year, the month and the day: 2027-01-31")
 	}
 	return nil
 }

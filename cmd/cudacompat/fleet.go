@@ -10,6 +10,7 @@ import (
 
 	"cudacompat/internal/deadline"
 	"cudacompat/internal/fleet"
+	"cudacompat/internal/fleet/document"
 	"cudacompat/internal/output"
 	"cudacompat/internal/report"
 	"cudacompat/internal/terminal"
@@ -100,7 +101,7 @@ func (f *fleetFlags) run(ctx context.Context, s streams, args []string) error {
 	}
 	var expected []string
 	if f.expect != "" {
-		expected, err = deadline.Run(ctx, func() ([]string, error) { return inventory(f.expect) })
+		expected, err = deadline.Run(ctx, func() ([]string, error) { return document.ReadInventory(f.expect) })
 		if late := new(deadline.Error); errors.As(err, &late) {
 			return &deadline.Error{Err: fmt.Errorf("cannot read the inventory %q: %w", f.expect, late), Hint: "let something write it, or give more --timeout"}
 		}
@@ -135,9 +136,9 @@ func (f *fleetFlags) judge(ctx context.Context, s streams, args []string, judge 
 		reading = bound
 	}
 	return deadline.Run(ctx, func() (fleet.Summary, error) {
-		reader := documents{ctx: reading, judge: judge, stdin: s.in}
+		reader := document.NewReader(reading, judge, s.in)
 		for _, name := range args {
-			if err := reader.read(name); err != nil && reading.Err() == nil {
+			if err := reader.Read(name); err != nil && reading.Err() == nil {
 				return fleet.Summary{}, err
 			}
 			if reading.Err() != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"cudacompat/internal/fleet/document"
 	"cudacompat/internal/usage"
 	"cudacompat/probe"
 )
@@ -97,7 +98,7 @@ func holdsNodes(text []byte) bool {
 		return false
 	}
 	if !json.Valid(trimmed) {
-		return hasLine(trimmed)
+		return document.HasLine(trimmed)
 	}
 	var envelope struct {
 		Node  string          `json:"node"`

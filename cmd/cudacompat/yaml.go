@@ -15,11 +15,12 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// document parses a YAML file node by node, so that every error has its line and nothing is ignored: no unknown key, no
+// yamlDocument parses a YAML file node by node, so that every error has its line and nothing is ignored: no unknown key, no
 // repeated key, no second document. It rejects anchors and aliases.
-type document struct{ name string }
+type yamlDocument struct{ name string }
 
-func (d document) wrong(n *yaml.Node, message, hint string) error {
+// reject returns the error for a node.
+func (d yamlDocument) reject(n *yaml.Node, message, hint string) error {
 	return &lineError{&usage.Error{Message: fmt.Sprintf("%q, line %d: %s", d.name, n.Line, message), Hint: hint}, n.Line}
 }
 
@@ -32,7 +33,7 @@ type lineError struct {
 func (e *lineError) Unwrap() error { return e.error }
 
 // root returns the node of the only document, or nil for an empty file.
-func (d document) root(data []byte) (*yaml.Node, error) {
+func (d yamlDocument) root(data []byte) (*yaml.Node, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var first, second yaml.Node
 	err := decoder.Decode(&first)
@@ -44,7 +45,7 @@ func (d document) root(data []byte) (*yaml.Node, error) {
 			Hint: "examples/cudacompat.yaml is one that can be read"}
 	}
 	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
-		return nil, d.wrong(&first, "the file holds more than one document", "keep the first, and no line --- after it")
+		return nil, d.reject(&first, "the file holds more than one document", "keep the first, and no line --- after it")
 	}
 	if first.Kind != yaml.DocumentNode || len(first.Content) != 1 {
 		return nil, nil
@@ -58,30 +59,30 @@ func oneLine(err error) string {
 }
 
 // mapping parses a node with known keys.
-func (d document) mapping(n *yaml.Node, fields map[string]func(*yaml.Node) error) error {
+func (d yamlDocument) mapping(n *yaml.Node, fields map[string]func(*yaml.Node) error) error {
 	return d.pairs(n, func(key, value *yaml.Node) error {
 		read := fields[key.Value]
 		if read == nil {
 			known := slices.Sorted(maps.Keys(fields))
-			return d.wrong(key, fmt.Sprintf("%q is not a known key", key.Value), usage.Suggest(key.Value, known))
+			return d.reject(key, fmt.Sprintf("%q is not a known key", key.Value), usage.Suggest(key.Value, known))
 		}
 		return read(value)
 	})
 }
 
 // pairs parses a node of keys and values, each key once.
-func (d document) pairs(n *yaml.Node, read func(key, value *yaml.Node) error) error {
+func (d yamlDocument) pairs(n *yaml.Node, read func(key, value *yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
-		return d.wrong(n, "keys with their values are wanted here, not "+kindName(n), `write "key: value"`)
+		return d.reject(n, "keys with their values are wanted here, not "+kindName(n), `write "key: value"`)
 	}
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
 		if key.Kind != yaml.ScalarNode {
-			return d.wrong(key, "a key is one word, not "+kindName(key), "")
+			return d.reject(key, "a key is one word, not "+kindName(key), "")
 		}
 		if seen[key.Value] {
-			return d.wrong(key, fmt.Sprintf("the key %q is here twice", key.Value), "keep one of them")
+			return d.reject(key, fmt.Sprintf("the key %q is here twice", key.Value), "keep one of them")
 		}
 		seen[key.Value] = true
 		if err := read(key, n.Content[i+1]); err != nil {
@@ -91,9 +92,10 @@ func (d document) pairs(n *yaml.Node, read func(key, value *yaml.Node) error) er
 	return nil
 }
 
-func (d document) list(n *yaml.Node, read func(*yaml.Node) error) error {
+// list parses a node that is a list.
+func (d yamlDocument) list(n *yaml.Node, read func(*yaml.Node) error) error {
 	if n.Kind != yaml.SequenceNode {
-		return d.wrong(n, "a list is wanted here, not "+kindName(n), `write "[a, b]", or a line "- a" for each`)
+		return d.reject(n, "a list is wanted here, not "+kindName(n), `write "[a, b]", or a line "- a" for each`)
 	}
 	for _, item := range n.Content {
 		if err := read(item); err != nil {
@@ -104,21 +106,21 @@ func (d document) list(n *yaml.Node, read func(*yaml.Node) error) error {
 }
 
 // text returns a scalar as written, whatever type YAML gives it.
-func (d document) text(n *yaml.Node, text *string) error {
+func (d yamlDocument) text(n *yaml.Node, text *string) error {
 	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
-		return d.wrong(n, "a text is wanted here, not "+kindName(n), `write it between quotes: "text"`)
+		return d.reject(n, "a text is wanted here, not "+kindName(n), `write it between quotes: "text"`)
 	}
 	*text = n.Value
 	return nil
 }
 
-// word returns a scalar that must be one of the known words.
-func (d document) word(n *yaml.Node, word *string, kind string, known []string) error {
+// knownWord returns a scalar that must be one of the known words.
+func (d yamlDocument) knownWord(n *yaml.Node, word *string, kind string, known []string) error {
 	if err := d.text(n, word); err != nil {
 		return err
 	}
 	if !slices.Contains(known, *word) {
-		return d.wrong(n, fmt.Sprintf("%q is not a known %s", *word, kind), usage.Suggest(*word, known))
+		return d.reject(n, fmt.Sprintf("%q is not a known %s", *word, kind), usage.Suggest(*word, known))
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package main
+package document
 
 import (
 	"encoding/json"
@@ -16,7 +16,7 @@ import (
 
 // fleetDocument returns an example in an envelope, with pairs of old and new texts replaced.
 func fleetDocument(t *testing.T, changes ...string) string {
-	text, err := os.ReadFile("../../examples/facts/p5-48xlarge.json")
+	text, err := os.ReadFile("../../../examples/facts/p5-48xlarge.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,12 +33,12 @@ func fleetDocument(t *testing.T, changes ...string) string {
 
 // TestFingerprint checks that documents differ by what is judged and not by times or the node's name.
 func TestFingerprint(t *testing.T) {
-	first, node, ok := fingerprintOf([]byte(fleetDocument(t)))
+	first, node, ok := computeFingerprint([]byte(fleetDocument(t)))
 	if !ok || node.Name != "n1" || node.Group != "a" || node.Taken != "2026-11-22T10:00:00Z" {
 		t.Fatalf("%v %v", node, ok)
 	}
 	const bus = `"bus": "0000:53:00.0",`
-	memory, _, ok := fingerprintOf([]byte(fleetDocument(t, bus, bus+`"memory": {"used": 17},`)))
+	memory, _, ok := computeFingerprint([]byte(fleetDocument(t, bus, bus+`"memory": {"used": 17},`)))
 	if !ok {
 		t.Fatal("memory makes a document one that is always parsed")
 	}
@@ -62,7 +62,7 @@ func TestFingerprint(t *testing.T) {
 		"another driver":        {[]string{"570.133.20", "570.133.21"}, digest{1}, true},
 		"another name":          {[]string{`"driver":`, `"Driver":`}, digest{1}, true},
 	} {
-		got, _, ok := fingerprintOf([]byte(fleetDocument(t, c.changes...)))
+		got, _, ok := computeFingerprint([]byte(fleetDocument(t, c.changes...)))
 		if ok != c.ok || c.same == (digest{1}) && (got == first || got == memory) || c.same != (digest{1}) && got != c.same {
 			t.Errorf("%s: %x, %v", name, got[:4], ok)
 		}
@@ -76,17 +76,17 @@ func TestFleetParsesOnce(t *testing.T) {
 	drivers := []string{"570.133.20", "570.133.21", "470.256.02"}
 	summary := func(extra bool) (fleet.Summary, int) {
 		judge := fleet.NewJudge(tables, verdict.Policy{}, nil)
-		d := documents{ctx: t.Context(), judge: judge}
+		d := Reader{ctx: t.Context(), judge: judge}
 		for i := range 30 {
 			doc := fleetDocument(t, `"n1"`, fmt.Sprintf(`"n%d"`, i%25), "41341.65", fmt.Sprint(50_000+i), "570.133.20", drivers[i%3],
 				"10:00:00Z", fmt.Sprintf("10:00:%02dZ", i))
 			if extra {
 				doc = fmt.Sprintf(`{"extra": %d, `, i) + doc[1:]
 			}
-			d.document(fmt.Sprintf("f:%d", i), "f", false, []byte(doc))
+			d.judgeDocument(fmt.Sprintf("f:%d", i), "f", false, []byte(doc))
 		}
 		for i, bad := range []string{fleetDocument(t)[:5000], fleetDocument(t, "41341.65", "41341.65x"), fleetDocument(t, `"driver":`, `"Driver":`)} {
-			d.document(fmt.Sprintf("bad:%d", i), "bad", false, []byte(bad))
+			d.judgeDocument(fmt.Sprintf("bad:%d", i), "bad", false, []byte(bad))
 		}
 		return judge.Summary(func([]fleet.Member) []fleet.Stale { return nil }), len(d.known)
 	}

@@ -1,4 +1,4 @@
-package main
+package document
 
 import (
 	"bufio"
@@ -20,9 +20,9 @@ const (
 	inventoryBytes = 1 << 30
 )
 
-// inventory reads the names of the expected nodes: the output of `kubectl get nodes` or `sinfo`, or one name on each
+// ReadInventory reads the names of the expected nodes: the output of `kubectl get nodes` or `sinfo`, or one name on each
 // line.
-func inventory(name string) ([]string, error) {
+func ReadInventory(name string) ([]string, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, &usage.Error{Message: fmt.Sprintf("cannot read %q: %v", name, usage.StripPath(err)), Hint: ""}
@@ -31,9 +31,9 @@ func inventory(name string) ([]string, error) {
 	r := bufio.NewReaderSize(io.LimitReader(f, inventoryBytes), 64<<10)
 	var names []string
 	if first, _ := r.Peek(1); string(first) == "{" {
-		names, err = namesInJSON(r)
+		names, err = listNamesInJSON(r)
 	} else {
-		names, err = namesInLines(r)
+		names, err = listNamesInLines(r)
 	}
 	if err == nil && len(names) == 0 {
 		err = errors.New("there is no node in it")
@@ -45,22 +45,22 @@ func inventory(name string) ([]string, error) {
 	return names, nil
 }
 
-// namesInJSON returns the names in a list of Kubernetes nodes. It reads one node at a time.
-func namesInJSON(r io.Reader) ([]string, error) {
+// listNamesInJSON returns the names in a list of Kubernetes nodes. It reads one node at a time.
+func listNamesInJSON(r io.Reader) ([]string, error) {
 	d := json.NewDecoder(r)
 	var names []string
 	if _, err := d.Token(); err != nil { // {
-		return nil, errors.New(jsonCause(err))
+		return nil, errors.New(describeJSONError(err))
 	}
 	for d.More() {
 		key, err := d.Token()
 		if err != nil {
-			return nil, errors.New(jsonCause(err))
+			return nil, errors.New(describeJSONError(err))
 		}
 		if key != "items" {
 			var skipped json.RawMessage
 			if err := d.Decode(&skipped); err != nil {
-				return nil, errors.New(jsonCause(err))
+				return nil, errors.New(describeJSONError(err))
 			}
 			continue
 		}
@@ -72,7 +72,7 @@ func namesInJSON(r io.Reader) ([]string, error) {
 				Metadata struct{ Name string }
 			}
 			if err := d.Decode(&node); err != nil {
-				return nil, errors.New(jsonCause(err))
+				return nil, errors.New(describeJSONError(err))
 			}
 			if names = append(names, node.Metadata.Name); len(names) > inventoryNames {
 				return nil, errManyNodes
@@ -85,8 +85,8 @@ func namesInJSON(r io.Reader) ([]string, error) {
 
 var errManyNodes = fmt.Errorf("it names more than %d nodes", inventoryNames)
 
-// namesInLines returns the names in the column NAME (kubectl) or NODELIST (sinfo), otherwise in the first column.
-func namesInLines(r io.Reader) ([]string, error) {
+// listNamesInLines returns the names in the column NAME (kubectl) or NODELIST (sinfo), otherwise in the first column.
+func listNamesInLines(r io.Reader) ([]string, error) {
 	var names []string
 	column := 0
 	lines := bufio.NewScanner(r)
@@ -104,7 +104,7 @@ func namesInLines(r io.Reader) ([]string, error) {
 		if column >= len(words) {
 			return nil, fmt.Errorf("a line has fewer columns than the first: %.60q", lines.Text())
 		}
-		list, err := hostList(strings.TrimPrefix(words[column], "node/"), inventoryNames-len(names))
+		list, err := expandHostList(strings.TrimPrefix(words[column], "node/"), inventoryNames-len(names))
 		if err != nil {
 			return nil, err
 		}
@@ -114,10 +114,10 @@ func namesInLines(r io.Reader) ([]string, error) {
 	return slices.Compact(names), lines.Err()
 }
 
-// hostList returns the names in a Slurm host list, "gpu[001-003,7],login1".
-func hostList(text string, most int) ([]string, error) {
+// expandHostList returns the names in a Slurm host list, "gpu[001-003,7],login1".
+func expandHostList(text string, most int) ([]string, error) {
 	var names []string
-	for _, part := range outsideBrackets(text) {
+	for _, part := range splitOutsideBrackets(text) {
 		before, rest, ranged := strings.Cut(part, "[")
 		inside, after, closed := strings.Cut(rest, "]")
 		if ranged != closed {
@@ -126,11 +126,11 @@ func hostList(text string, most int) ([]string, error) {
 		middles := []string{""}
 		if ranged {
 			var err error
-			if middles, err = numbers(inside, most-len(names)); err != nil {
+			if middles, err = expandRange(inside, most-len(names)); err != nil {
 				return nil, err
 			}
 			if after != "" { // "rack[1-2]n[1-4]"
-				ends, err := hostList(after, most)
+				ends, err := expandHostList(after, most)
 				if err != nil {
 					return nil, err
 				}
@@ -154,8 +154,8 @@ func hostList(text string, most int) ([]string, error) {
 	return names, nil
 }
 
-// outsideBrackets splits a list at the commas outside brackets.
-func outsideBrackets(text string) []string {
+// splitOutsideBrackets splits a list at the commas outside brackets.
+func splitOutsideBrackets(text string) []string {
 	depth := 0
 	return strings.FieldsFunc(text, func(r rune) bool {
 		switch r {
@@ -168,8 +168,8 @@ func outsideBrackets(text string) []string {
 	})
 }
 
-// numbers returns the numbers in "001-003,7", with their leading zeros.
-func numbers(text string, most int) ([]string, error) {
+// expandRange returns the numbers in "001-003,7", with their leading zeros.
+func expandRange(text string, most int) ([]string, error) {
 	var list []string
 	for part := range strings.SplitSeq(text, ",") {
 		from, to, ranged := strings.Cut(part, "-")

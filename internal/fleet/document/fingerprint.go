@@ -1,4 +1,4 @@
-package main
+package document
 
 import (
 	"bytes"
@@ -29,10 +29,10 @@ type fingerprint struct {
 // settledSeconds is longer than any fabric age that matters.
 const settledSeconds = 600
 
-// fingerprintOf computes the digest of a document and finds the node that it names, without parsing it. If the first of
-// two documents with the same digest is valid, both get the same verdict. fingerprintOf returns false for a document that
+// computeFingerprint computes the digest of a document and finds the node that it names, without parsing it. If the first of
+// two documents with the same digest is valid, both get the same verdict. computeFingerprint returns false for a document that
 // must be parsed.
-func fingerprintOf(data []byte) (digest, fleet.Node, bool) {
+func computeFingerprint(data []byte) (digest, fleet.Node, bool) {
 	f := &fingerprint{data: data, sum: sha256.New(), readable: true}
 	f.skipValue("")
 	f.skipSpace()

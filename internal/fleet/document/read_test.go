@@ -1,4 +1,4 @@
-package main
+package document
 
 import (
 	"bytes"
@@ -38,8 +38,8 @@ func TestFleetCountsBeforeItParses(t *testing.T) {
 		"packed":   {string(inside), "its compressed facts: " + want},
 	} {
 		judge := fleet.NewJudge(&matrix.Tables{}, verdict.Policy{}, nil)
-		d := documents{ctx: t.Context(), judge: judge}
-		d.document("n.json", "n.json", true, []byte(c.document))
+		d := Reader{ctx: t.Context(), judge: judge}
+		d.judgeDocument("n.json", "n.json", true, []byte(c.document))
 		got := judge.Summary(func([]fleet.Member) []fleet.Stale { return nil })
 		if got.Nodes != 0 || len(got.Unread) != 1 || got.Unread[0].Reason != c.reason {
 			t.Errorf("%s: %d nodes, unread %+v; want the reason %q", name, got.Nodes, got.Unread, c.reason)
@@ -69,8 +69,8 @@ func TestFleetRefusesFactsAtTwoPlaces(t *testing.T) {
 		fmt.Sprintf(`{"node":"n","facts":{"facts":{%s}},%s}`, good, bad): 0,
 	} {
 		judge := fleet.NewJudge(matrix.Embedded(), verdict.Policy{}, nil)
-		d := documents{ctx: t.Context(), judge: judge}
-		d.document("n.json", "n.json", true, []byte(document))
+		d := Reader{ctx: t.Context(), judge: judge}
+		d.judgeDocument("n.json", "n.json", true, []byte(document))
 		got := judge.Summary(func([]fleet.Member) []fleet.Stale { return nil })
 		if got.Nodes != nodes || len(got.Unread) != 1-nodes {
 			t.Errorf("%s: %d nodes, unread %+v", document, got.Nodes, got.Unread)
