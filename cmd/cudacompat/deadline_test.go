@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"cudacompat/internal/budget"
 	"cudacompat/internal/deadline"
 	"cudacompat/internal/output"
 	"cudacompat/internal/report"
@@ -21,6 +22,7 @@ import (
 	"cudacompat/matrix"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // patience is far longer than the deadlines here. Anything that exceeds it hangs.
@@ -238,5 +240,26 @@ func TestWritesPastTheEnd(t *testing.T) {
 		len(got.Facts.Unread) != 1 || !strings.Contains(got.Facts.Unread[0].Reason, "environments (1400)") {
 		t.Errorf("%s, %d findings, %d environments, more %v, unread %v", got.Outcome, len(got.Findings), len(got.Facts.Environments),
 			got.More, got.Facts.Unread)
+	}
+}
+
+// TestNoMemoryIsInconclusive checks that what was not read for lack of memory leaves the outcome open, as for lack of
+// time.
+func TestNoMemoryIsInconclusive(t *testing.T) {
+	ctx, end := context.WithCancelCause(t.Context())
+	spent := budget.New(ctx, 0, 0).Keep(1, 1)
+	end(spent)
+	read, err := givenInTime(ctx, []string{pipe(t)}, "", "", strings.NewReader(""))
+	if err != nil || len(read) != 1 {
+		t.Fatalf("%+v, %v", read, err)
+	}
+	unread := read[0].facts.Unread
+	if len(unread) != 1 || unread[0].Kind != facts.UnreadCut || unread[0].Reason != spent.Error() {
+		t.Errorf("%+v", unread)
+	}
+	judging, cancel := deadline.StartJudging(ctx)
+	defer cancel()
+	if judging.Err() != nil {
+		t.Error("there is no time to say so")
 	}
 }

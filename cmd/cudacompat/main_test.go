@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -31,6 +32,9 @@ func raiseTimeouts() {
 		*limit *= 30
 	}
 }
+
+// run is runWithin without a deadline.
+func run(args []string, s streams) int { return runWithin(context.Background(), args, s) }
 
 // TestScripts runs the real program on testdata/script/*.txtar and compares the exact output; -update rewrites it. What
 // a script does not set is the same on every machine: no Python, no terminal, no locale.

@@ -62,11 +62,16 @@ func runWithin(ctx context.Context, args []string, s streams) (code int) {
 	root.SetOut(help)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	if err == nil && help.failed != nil && !slices.Contains(args, "--healthcheck") {
+		err = fmt.Errorf("cannot write the help: %w", help.failed)
+	}
+	return reportError(err, args, s)
+}
+
+// reportError says what is wrong and returns the exit code for the error of a command.
+func reportError(err error, args []string, s streams) int {
 	if slices.Contains(args, "--healthcheck") {
 		return healthCode(err, args, s.out)
-	}
-	if err == nil && help.failed != nil {
-		err = fmt.Errorf("cannot write the help: %w", help.failed)
 	}
 	return exitCode(err, s)
 }

@@ -1,4 +1,4 @@
-package main
+package fuse
 
 import (
 	"fmt"
@@ -30,8 +30,8 @@ var notApart = []string{"guard", "version", "schema", "completion", "help", "__c
 // ofFiles lists commands that read only the named files.
 var ofFiles = []string{"check", "requires", "fleet", "matrix"}
 
-// fuseInReach returns the FUSE file systems that a command may read or write: none for most commands on most machines.
-func fuseInReach(args []string) []host.Mount {
+// findMountsInReach returns the FUSE file systems that a command may read or write: none for most commands on most machines.
+func findMountsInReach(args []string) []host.Mount {
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") || slices.Contains(notApart, args[0]) {
 		return nil
 	}
@@ -43,13 +43,13 @@ func fuseInReach(args []string) []host.Mount {
 	if err != nil {
 		return mounts
 	}
-	return mountsInReach(mounts, args, dir)
+	return selectMountsInReach(mounts, args, dir)
 }
 
-// mountsInReach returns the mounts that a command run in a directory may read or write. A command that reads the
+// selectMountsInReach returns the mounts that a command run in a directory may read or write. A command that reads the
 // machine or a directory may follow a link to any of them. It omits mounts that desktops make for each session and that
 // no source of facts reads.
-func mountsInReach(mounts []host.Mount, args []string, dir string) []host.Mount {
+func selectMountsInReach(mounts []host.Mount, args []string, dir string) []host.Mount {
 	searched := slices.DeleteFunc(slices.Clone(mounts), func(m host.Mount) bool { return strings.HasPrefix(m.Point, "/run/user/") })
 	if !slices.Contains(ofFiles, args[0]) && !slices.Contains(args, "--no-here") {
 		if len(searched) > 0 {
@@ -122,27 +122,27 @@ func namedPaths(args []string, dir string) []string {
 	return paths
 }
 
-// fuseLimit returns how long a command with these arguments may take, or 0 for no limit. Without --timeout it is the
+// findLimit returns how long a command with these arguments may take, or 0 for no limit. Without --timeout it is the
 // longest time that any part of the command may take, because the child enforces its own limits when it can.
-func fuseLimit(args []string) time.Duration {
-	if limit := durationIn(args, "--timeout"); limit > 0 {
-		return limit + durationIn(args, "--wait")
+func findLimit(args []string) time.Duration {
+	if limit := findDuration(args, "--timeout"); limit > 0 {
+		return limit + findDuration(args, "--wait")
 	}
 	switch {
 	case args[0] == "fleet":
 		return 0
 	case slices.Contains(args, "--healthcheck"):
-		return deadline.Health + durationIn(args, "--wait")
+		return deadline.Health + findDuration(args, "--wait")
 	case args[0] == "explain":
 		return deadline.Log + deadline.Live
 	case args[0] == "check", args[0] == "requires":
 		return deadline.Rest
 	}
-	return deadline.Rest + durationIn(args, "--wait")
+	return deadline.Rest + findDuration(args, "--wait")
 }
 
-// durationIn returns the value of a flag among the arguments, or 0.
-func durationIn(args []string, flag string) time.Duration {
+// findDuration returns the value of a flag among the arguments, or 0.
+func findDuration(args []string, flag string) time.Duration {
 	for i, arg := range args {
 		value, ok := strings.CutPrefix(arg, flag+"=")
 		if arg == flag && i+1 < len(args) {
@@ -155,8 +155,8 @@ func durationIn(args []string, flag string) time.Duration {
 	return 0
 }
 
-// mountsInWords names mounts for a sentence.
-func mountsInWords(mounts []host.Mount) string {
+// describeMounts names mounts for a sentence.
+func describeMounts(mounts []host.Mount) string {
 	first := mounts[0]
 	text := fmt.Sprintf("the FUSE file system at %s (%s)", first.Point, first.Kind)
 	if n := len(mounts) - 1; n > 0 {

@@ -1,7 +1,8 @@
-package main
+package fuse
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,22 +16,21 @@ import (
 	"time"
 
 	"cudacompat/internal/deadline"
-	"cudacompat/internal/report"
 	"cudacompat/internal/terminal"
 	"cudacompat/internal/usage"
 	"cudacompat/probe/host"
 )
 
-// fuseGrace is how long a run may exceed its limit. Judging and writing end sooner.
-const fuseGrace = 170 * time.Millisecond
+// grace is how long a run may exceed its limit. Judging and writing end sooner.
+const grace = 170 * time.Millisecond
 
-// runInChild runs a command in a child process if it may read or write a FUSE file system, and reports whether it did. The
+// RunInChild runs a command in a child process if it may read or write a FUSE file system, and reports whether it did. The
 // kernel does not let a process out of a call that such a file system never answers, not even to end it, so the child
 // stays until the mount is gone. It holds none of the caller's descriptors, so that `cudacompat doctor | cat` ends.
-func runInChild(args []string) (code int, done bool) {
-	mounts := fuseInReach(args)
+func RunInChild(args []string) (code int, done bool, err error) {
+	mounts := findMountsInReach(args)
 	if len(mounts) == 0 {
-		return 0, false
+		return 0, false, nil
 	}
 	runtime.LockOSThread() // the kernel ends the child when this thread ends
 	c := child{args: args, mounts: mounts, health: slices.Contains(args, "--healthcheck"), copied: make(chan error, 2)}
@@ -38,9 +38,10 @@ func runInChild(args []string) (code int, done bool) {
 		signal.Ignore(syscall.SIGPIPE)
 	}
 	if err := c.start(); err != nil { // no descriptors or processes are left
-		return 0, false
+		return 0, false, nil
 	}
-	return c.wait(), true
+	code, err = c.wait()
+	return code, true, err
 }
 
 // child is this program, started again to run a command that may hang.
@@ -69,8 +70,8 @@ func (c *child) start() error {
 		}
 	}
 	in, out, errs, code := pipes[0], pipes[1], pipes[2], pipes[3]
-	kept := keptDescriptors(c.args)
-	setup := childSetup{terminal.Width(os.Stdout), terminal.Width(os.Stderr), 3, mountsInWords(c.mounts)}
+	kept := keepDescriptors(c.args)
+	setup := childSetup{terminal.Width(os.Stdout), terminal.Width(os.Stderr), 3, describeMounts(c.mounts)}
 	for slices.Contains(kept, setup.Code) {
 		setup.Code++
 	}
@@ -88,8 +89,8 @@ func (c *child) start() error {
 	}
 	_, _, _, _ = in[0].Close(), out[1].Close(), errs[1].Close(), code[1].Close()
 	c.code = code[0]
-	go c.pass(os.Stdout, out[0])
-	go c.pass(os.Stderr, errs[0])
+	go c.copyOutput(os.Stdout, out[0])
+	go c.copyOutput(os.Stderr, errs[0])
 	if !namesInput(c.args) {
 		in[1].Close() // what the command does not read stays the caller's
 		return nil
@@ -101,9 +102,9 @@ func (c *child) start() error {
 	return nil
 }
 
-// keptDescriptors returns the descriptors that the arguments name, as in `check <(pip freeze)`. The child does not get
+// keepDescriptors returns the descriptors that the arguments name, as in `check <(pip freeze)`. The child does not get
 // the caller's other open descriptors.
-func keptDescriptors(args []string) []int {
+func keepDescriptors(args []string) []int {
 	var kept []int
 	for _, arg := range args {
 		_, number, _ := strings.Cut(arg, "/fd/") // /dev/fd/63, /proc/self/fd/63
@@ -127,15 +128,15 @@ func namesInput(args []string) bool {
 	})
 }
 
-// pass copies the child's output. It writes as the command itself would, so that it notices when nobody reads any more.
-func (c *child) pass(to, from *os.File) {
+// copyOutput copies the child's output. It writes as the command itself would, so that it notices when nobody reads any more.
+func (c *child) copyOutput(to, from *os.File) {
 	_, err := io.Copy(struct{ io.Writer }{to}, from)
 	from.Close()
 	c.copied <- err
 }
 
 // wait copies the child's output until the child reports its exit code, and gives up at the deadline.
-func (c *child) wait() int {
+func (c *child) wait() (code int, err error) {
 	said := make(chan int, 1)
 	go func() {
 		code := [1]byte{}
@@ -145,28 +146,28 @@ func (c *child) wait() int {
 		close(said)
 	}()
 	var late <-chan time.Time
-	limit := fuseLimit(c.args)
+	limit := findLimit(c.args)
 	if limit > 0 {
-		late = time.After(limit + fuseGrace)
+		late = time.After(limit + grace)
 	}
 	select {
 	case code, ok := <-said:
 		if !ok {
-			return c.unanswered("the process that read the files ended without an answer")
+			return 0, explainUnanswered("the process that read the files ended without an answer")
 		}
 		return c.finish(code)
 	case <-late:
 		_ = syscall.Kill(c.pid, syscall.SIGKILL)
-		return c.unanswered(fmt.Sprintf("the time was up (--timeout %s): %s does not answer", limit, mountsInWords(c.mounts)))
+		return 0, explainUnanswered(fmt.Sprintf("the time was up (--timeout %s): %s does not answer", limit, describeMounts(c.mounts)))
 	}
 }
 
 // finish waits until all of the child's output was copied. The child closes its streams before it reports its code.
-func (c *child) finish(code int) int {
+func (c *child) finish(code int) (int, error) {
+	var failed error
 	for range 2 {
 		if err := <-c.copied; err != nil && !c.health {
-			terminal.Complain(os.Stderr, "cannot write the report: "+usage.StripPath(err).Error(), "")
-			code = exitUsage
+			failed = fmt.Errorf("cannot write the report: %w", usage.StripPath(err))
 		}
 	}
 	ended := make(chan struct{})
@@ -183,29 +184,24 @@ func (c *child) finish(code int) int {
 	case <-time.After(20 * time.Millisecond):
 		_ = syscall.Kill(c.pid, syscall.SIGKILL)
 	}
-	return code
+	return code, failed
 }
 
-// unanswered reports that there is no result, and returns the exit code of an inconclusive run.
-func (c *child) unanswered(why string) int {
-	if c.health {
-		_ = report.UnknownLine(os.Stdout, why)
-		return unknownHealth(c.args)
-	}
-	terminal.Complain(os.Stderr, why, "unmount it, or name fewer files")
-	return exitInconclusive
+// explainUnanswered returns the error for a run without a result.
+func explainUnanswered(why string) error {
+	return &deadline.Error{Err: errors.New(why), Hint: "unmount it, or name fewer files"}
 }
 
-// serveChild runs the command as the child, reports the exit code and ends the process. It returns if this process is
+// ServeChild runs the command as the child, reports the exit code and ends the process. It returns if this process is
 // not such a child.
-func serveChild(run func(args []string, s streams) int) {
+func ServeChild(run func(args []string, in io.Reader, out, errs io.Writer) int) {
 	var setup childSetup
 	if len(os.Args) < 4 || os.Args[1] != childArg || json.Unmarshal([]byte(os.Args[2]), &setup) != nil {
 		return
 	}
 	syscall.CloseOnExec(setup.Code)
 	deadline.SetAbandonable(setup.FUSE)
-	code := run(os.Args[3:], streams{os.Stdin, pipeTo(os.Stdout, setup.Out), pipeTo(os.Stderr, setup.Err)})
+	code := run(os.Args[3:], os.Stdin, pipeTo(os.Stdout, setup.Out), pipeTo(os.Stderr, setup.Err))
 	_, _ = os.Stdout.Close(), os.Stderr.Close()
 	_, _ = syscall.Write(setup.Code, []byte{byte(code)})
 	os.Exit(code)

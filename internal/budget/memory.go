@@ -1,4 +1,4 @@
-package main
+package budget
 
 import (
 	"context"
@@ -6,24 +6,22 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
-
-	"cudacompat/internal/budget"
 )
 
 // Memory, in bytes, that a run may use when its garbage is collected, and how far the heap may grow beyond that:
 // garbage until the next collection, and freed buffers that were not returned. The program itself takes up to 20 MB if
 // the system keeps its file in large pieces. Together this is 64 MB, and 100 MB for a fleet.
 const (
-	inUse      = 36 << 20
-	inUseFleet = 70 << 20
+	RunMemory      = 36 << 20
+	FleetMemory = 70 << 20
 	garbage    = 6 << 20
 )
 
-// collectLate delays garbage collection until 24 MB: most runs allocate a few megabytes and end, and collecting costs
+// CollectLate delays garbage collection until 24 MB: most runs allocate a few megabytes and end, and collecting costs
 // more than that. Afterwards it collects whenever the heap has grown by a quarter, or reaches the limit of a run. A
 // fixed limit below what is in use would collect endlessly. Freed pages are returned before others are taken, however
 // late a busy machine runs the collector.
-func collectLate(most int64) {
+func CollectLate(most int64) {
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(24 << 20)
 	afterCollecting(func() {
@@ -32,28 +30,21 @@ func collectLate(most int64) {
 	})
 }
 
-// limitProcessors lowers GOMAXPROCS to the number of processors. The binary with C lowers it before Go's runtime starts.
-func limitProcessors() {
-	if all := runtime.NumCPU(); runtime.GOMAXPROCS(0) > all {
-		runtime.GOMAXPROCS(all)
-	}
-}
-
 // afterCollecting calls a function once, after the next collection.
 func afterCollecting(do func()) {
 	sentinel := new([64]byte)
 	runtime.AddCleanup(sentinel, func(do func()) { do() }, do)
 }
 
-// withinMemory returns a context that ends when a run uses more memory than it may, as it ends at a deadline. What was
+// LimitMemory returns a context that ends when a run uses more memory than it may, as it ends at a deadline. What was
 // read until then is judged, and the report says that the rest was not. Readers limit what they keep; this limit is for
 // what nobody thought of.
-func withinMemory(ctx context.Context, most uint64) context.Context {
+func LimitMemory(ctx context.Context, most uint64) context.Context {
 	ctx, end := context.WithCancelCause(ctx)
 	var look func()
 	look = func() {
-		if live() > most {
-			end(memoryError(fmt.Sprintf("it takes more memory than a run may, %d MB of what was read", most>>20)))
+		if measureLive() > most {
+			end(spentError(fmt.Sprintf("it takes more memory than a run may, %d MB of what was read", most>>20)))
 			return
 		}
 		afterCollecting(look)
@@ -62,15 +53,9 @@ func withinMemory(ctx context.Context, most uint64) context.Context {
 	return ctx
 }
 
-// live returns the memory in use at the last collection, in bytes.
-func live() uint64 {
+// measureLive returns the memory in use at the last collection, in bytes.
+func measureLive() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64()
 }
-
-// memoryError says that a run is out of memory.
-type memoryError string
-
-func (e memoryError) Error() string        { return string(e) }
-func (e memoryError) Is(target error) bool { return target == budget.ErrSpent }
