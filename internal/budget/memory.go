@@ -12,9 +12,9 @@ import (
 // garbage until the next collection, and freed buffers that were not returned. The program itself takes up to 20 MB if
 // the system keeps its file in large pieces. Together this is 64 MB, and 100 MB for a fleet.
 const (
-	RunMemory      = 36 << 20
+	RunMemory   = 36 << 20
 	FleetMemory = 70 << 20
-	garbage    = 6 << 20
+	garbage     = 6 << 20
 )
 
 // CollectLate delays garbage collection until 24 MB: most runs allocate a few megabytes and end, and collecting costs
