@@ -189,7 +189,7 @@ func judgedMachine(m *model.Machine) verdict.Judged {
 		State: driverState(m), GPUs: []string{}, Hidden: m.Hidden(), Devices: devices(m)}
 	for _, g := range m.Present {
 		judged.GPUs = append(judged.GPUs, g.Label)
-		if g.Chip != nil {
+		if g.Chip != nil && len(m.ArchivedDrivers()) == 0 { // otherwise the boot takes the right one for each
 			judged.Module = cmp.Or(judged.Module, map[string]string{"required": "open", "unsupported": "proprietary"}[g.Chip.OpenModule])
 		}
 	}

@@ -174,7 +174,8 @@ type Judged struct {
 	Hidden  []string    `json:"hidden"`  // the addresses of those that CUDA_VISIBLE_DEVICES hides
 	Devices []JudgedGPU `json:"devices"` // every GPU that is there, in the order of the facts
 	Links   []Link      `json:"links"`   // the links that all builds share, once for each kind of GPU
-	// Module is the kernel module that its GPUs need, "open" or "proprietary", or "" if both work.
+	// Module is the kernel module that its GPUs need, "open" or "proprietary", or "" if both work, or if
+	// the boot chooses among several.
 	Module string `json:"module,omitempty"`
 }
 

@@ -82,10 +82,14 @@ func (s Signatures) Refuses() bool {
 
 // Installer is a thing that puts the kernel module in place at boot.
 type Installer struct {
-	Kind string `json:"kind"` // "dkms-archive", "kmod-load", "akmods", "driverdog", "flatcar", "driver-container"
+	Kind string `json:"kind"` // "dkms-archive", "driver-tree", "kmod-load", "akmods", "driverdog", "flatcar", "driver-container"
 	Path string `json:"path"`
-	// Versions are the driver's releases in an archive of built modules, by the names of its files.
+	// Versions are the driver's releases: in an archive of built modules, by the names of its files.
 	Versions []string `json:"versions,omitempty"`
+	// Supports are the GPUs for which EKS's boot script takes these open modules, without "NVIDIA ".
+	Supports []string `json:"supports,omitempty"`
+	// Brings are the driver's libcuda and fabric manager beside the modules, which the boot installs with them.
+	Brings []string `json:"brings,omitempty"`
 }
 
 // DriverPackage is one package that dpkg or RPM has installed.

@@ -253,30 +253,6 @@ func (m *Machine) installedDriver() (version.Number, string) {
 	return version.Number{}, ""
 }
 
-// Archived is a release of the driver whose built module is in an archive.
-type Archived struct {
-	Number version.Number
-	Path   string
-}
-
-// ArchivedDrivers returns the releases among which the boot of a tree at rest chooses, each once: EKS AMIs load the GRID
-// module for a fraction of a GPU, and never for a whole one.
-func (m *Machine) ArchivedDrivers() []Archived {
-	var list []Archived
-	for _, one := range m.Facts.Machine.Installers {
-		if !m.Facts.System.Rest || one.Kind != "dkms-archive" || strings.HasSuffix(one.Path, "-grid") != m.PartOfGPU() {
-			continue
-		}
-		for _, release := range one.Versions {
-			v := version.Of(release)
-			if !slices.ContainsFunc(list, func(a Archived) bool { return a.Number.Compare(v) == 0 }) {
-				list = append(list, Archived{Number: v, Path: one.Path})
-			}
-		}
-	}
-	return list
-}
-
 // BootModule returns the module of the kernel that runs or, at rest, will boot. Otherwise it returns the module of the
 // newest kernel that has one.
 func (m *Machine) BootModule() *Module {

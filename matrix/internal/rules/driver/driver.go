@@ -74,7 +74,7 @@ func undrivenHost(m *model.Machine) []*rule.Result {
 	if len(archived) > 1 {
 		return rule.ReportMissing("driver", verdict.Question(chosenAtBoot(archived)))
 	}
-	if rest && len(m.Facts.Driver.Libraries) > 0 {
+	if rest && (len(m.Facts.Driver.Libraries) > 0 || len(archived) == 1 && archived[0].Brings("libcuda.so.")) {
 		return rule.Pass("driver")
 	}
 	// If the search for a driver failed, the driver may be there.

@@ -173,6 +173,11 @@ func fabricAtRest(m *model.Machine) []*rule.Result {
 	// Without a driver or a kernel the daemon has nothing to program.
 	case !m.Driver().Version.Known() || len(m.Facts.Machine.Kernels) == 0: // an image for containers, or one without a driver
 		return nil
+	case fabric.Manager == "" && bootBringsManager(m): // and enables it (EKS's setup-nvidia.sh)
+		if missing := fourthGeneration(m, false); missing != nil {
+			return rule.ReportFinding(*missing)
+		}
+		return rule.Pass("fabric")
 	case fabric.Manager == "":
 		return rule.ReportFinding(fabricFinding(m, m.Instance.Instance+" has NVSwitch and the fabric manager is not installed",
 			"nvidia-fabricmanager "+m.Driver().Version.String(),
@@ -190,6 +195,12 @@ func fabricAtRest(m *model.Machine) []*rule.Result {
 		return boot
 	}
 	return results
+}
+
+// bootBringsManager reports whether the driver that the boot chooses has its fabric manager with it.
+func bootBringsManager(m *model.Machine) bool {
+	archived := m.ArchivedDrivers()
+	return len(archived) == 1 && archived[0].Brings("nv-fabricmanager")
 }
 
 // fabricAtBoot checks whether systemd will start an installed daemon, and returns nil if it will. If the unit is not

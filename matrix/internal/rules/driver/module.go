@@ -344,6 +344,18 @@ func moduleFlavour(m *model.Machine) (flavour, from string) {
 	return "", ""
 }
 
+// archivedFlavour returns the flavour of the one driver that the boot chooses among several; "" if it is unknown.
+func archivedFlavour(m *model.Machine) (flavour, from string) {
+	archived := m.ArchivedDrivers()
+	switch {
+	case len(archived) != 1:
+		return "", ""
+	case archived[0].Flavour == "grid": // NVIDIA publishes it with open modules, and EKS builds these
+		return "open", archived[0].Path
+	}
+	return archived[0].Flavour, archived[0].Path
+}
+
 // OpenModuleRequired reports a proprietary module with a GPU that needs the open one. Blackwell and Grace Hopper have
 // no proprietary module (open-gpu-kernel-modules issue 872); Turing to Hopper run with both.
 func OpenModuleRequired(m *model.Machine) []*rule.Result {
@@ -360,6 +372,9 @@ func OpenModuleUnsupported(m *model.Machine) []*rule.Result {
 // and refuses the GPU: an error. In a container the host decides.
 func flavourAgainstGPUs(m *model.Machine, kindOfModule, row, need string) []*rule.Result {
 	have, from := moduleFlavour(m)
+	if have == "" && m.Target.Driver == "" {
+		have, from = archivedFlavour(m)
+	}
 	if !m.Host() || have == "" || len(m.Present) == 0 {
 		return nil
 	}
