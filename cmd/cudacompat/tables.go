@@ -10,6 +10,7 @@ import (
 	"cudacompat/internal/bundle"
 	"cudacompat/internal/deadline"
 	"cudacompat/internal/logs"
+	"cudacompat/internal/logs/record"
 	"cudacompat/internal/logs/signature"
 	"cudacompat/internal/usage"
 	"cudacompat/matrix"
@@ -66,7 +67,7 @@ type lintError struct{ error }
 // signatures returns the signatures of the loaded tables. It lints a site's own; a test has linted the embedded ones.
 // Names in a log are looked up in the same tables.
 func (f *tablesFlag) signatures(t *matrix.Tables) ([]signature.Signature, error) {
-	logs.Use(t)
+	record.UseTables(t)
 	if f.path == "" {
 		return signature.Load(t), nil
 	}

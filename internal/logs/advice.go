@@ -8,6 +8,7 @@ import (
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs/advise"
 	"cudacompat/internal/logs/logtext"
+	"cudacompat/internal/logs/record"
 )
 
 // adviser replaces the steps of a cause if it knows better ones for the program, the system or the package.
@@ -221,15 +222,15 @@ func instructionIn(text string) string {
 func (j *judging) searchFor(d *Diagnosis) []string {
 	for i := range j.records {
 		r := &j.records[i]
-		if len(d.Lines) > 0 && r.line == d.Lines[0].Number {
-			return r.searched()
+		if len(d.Lines) > 0 && r.Line == d.Lines[0].Number {
+			return listSearchSteps(r)
 		}
 	}
 	if len(d.Lines) == 0 {
 		return []string{}
 	}
-	r := record{slots: map[string]string{}, line: d.Lines[0].Number, text: d.Lines[0].Text}
-	return r.searched()
+	r := record.Record{Slots: map[string]string{}, Line: d.Lines[0].Number, Text: d.Lines[0].Text}
+	return listSearchSteps(&r)
 }
 
 // codeCauses are what the code that raised the exception does wrong, and not what it was given.
@@ -243,15 +244,15 @@ func (j *judging) raisedByTheirs(d *Diagnosis) ([]string, string) {
 	}
 	for i := range j.records {
 		r := &j.records[i]
-		if len(d.Lines) == 0 || r.line != d.Lines[0].Number || r.kind != "exception" || r.namesOwnCode() {
+		if len(d.Lines) == 0 || r.Line != d.Lines[0].Number || r.Kind != "exception" || namesOwnCode(*r) {
 			continue
 		}
-		at, project, found := r.outsideTorch()
+		at, project, found := findCallOutsideTorch(r)
 		if !found {
 			return nil, ""
 		}
-		r.fillIssues(at, project)
-		do := r.steps(answerOf("code-theirs").do)
+		fillIssues(r, at, project)
+		do := r.FillSteps(answerOf("code-theirs").do)
 		if len(d.Do) > 0 {
 			do = append(do, "if your own code passed what it works on: "+strings.TrimPrefix(d.Do[0], "if it is your code, "))
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"cudacompat/internal/logs/record"
 	"cudacompat/internal/logs/signature"
 	"cudacompat/internal/redact"
 )
@@ -16,7 +17,7 @@ import (
 func TestAnswersAreShort(t *testing.T) {
 	t.Parallel()
 	check := func(id string, d Diagnosis) {
-		if n := utf8.RuneCountInString(d.Because); n == 0 || n > maxSentence {
+		if n := utf8.RuneCountInString(d.Because); n == 0 || n > record.MaxSentence {
 			t.Errorf("%s: %d characters: %q", id, n, d.Because)
 		}
 		if len(d.Do) > maxSteps || len(d.Do) == 0 && (d.Blame == Environment || d.Blame == Program || d.Blame == Hardware) {

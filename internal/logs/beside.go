@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/logs/logtext"
+	"cudacompat/internal/logs/record"
 	"cudacompat/matrix"
 	"cudacompat/matrix/verdict"
 )
@@ -103,7 +104,7 @@ func (d *Diagnosis) blameMachine(f verdict.Finding, t *matrix.Tables) {
 // sentenceOf returns a finding's message, or the rule's title if the message is too long for an answer.
 func sentenceOf(f verdict.Finding) string {
 	text := f.Message
-	if rule, known := matrix.RuleNamed(f.Rule); len(text) > maxSentence && known {
+	if rule, known := matrix.RuleNamed(f.Rule); len(text) > record.MaxSentence && known {
 		text = rule.Title
 	}
 	return strings.TrimSuffix(text, ".") + "."

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cudacompat/internal/logs/logtext"
+	"cudacompat/internal/logs/record"
 	"cudacompat/internal/logs/signature"
 	"cudacompat/internal/redact"
 )
@@ -185,7 +186,7 @@ type readerFunc func([]byte) (int, error)
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // recordsOf returns the records of a log, without a time limit.
-func recordsOf(s *scanner) []record {
+func recordsOf(s *scanner) []record.Record {
 	all, _ := s.records(context.Background(), 0, soonest)
 	return all
 }
@@ -195,7 +196,7 @@ func recordsOf(s *scanner) []record {
 func TestJudgingEndsInTime(t *testing.T) {
 	log := strings.Repeat("Traceback (most recent call last):\n  File \"/a.py\", line 1, in f\n"+
 		"RuntimeError: CUDA error: an illegal memory access was encountered\n", 20_000)
-	s := newScanner(signature.NewFinder(nil, marks...), nil)
+	s := newScanner(signature.NewFinder(nil, record.TroubleMarks...), nil)
 	if err := s.read(context.Background(), strings.NewReader(log)); err != nil {
 		t.Fatal(err)
 	}

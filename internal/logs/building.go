@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/record"
 	"cudacompat/internal/tables"
 )
 
@@ -27,24 +28,24 @@ var otherHeader = lazyregexp.New(`^(?:opencv\w*|Eigen|boost|GL|GLFW|EGL|X11|vulk
 	`pybind11|openssl|curl|yaml-cpp|gtest|tbb|numpy|pcl|libav\w+|rdma|spdlog|fmt|sys)/|` +
 	`^(?:mpi|omp|numa|zlib|png|jpeglib|hdf5|H5Cpp|fftw3|cblas|std\w+|optix\w*|tiffio|sndfile|gmp|uuid)\.h`)
 
-func weighHeader(r *record, _ *tables.Tables) string {
+func weighHeader(r *record.Record, _ *tables.Tables) string {
 	for _, h := range headerOf {
-		if strings.HasPrefix(r.slot("header"), h.prefix) {
-			if r.slots["what"] = h.what; h.what == "PyTorch" {
+		if strings.HasPrefix(r.Slot("header"), h.prefix) {
+			if r.Slots["what"] = h.what; h.what == "PyTorch" {
 				return "torch-header"
 			}
 			return "header"
 		}
 	}
-	if m := otherHeader.FindString(r.slot("header")); m != "" {
-		r.slots["what"] = strings.Trim(m, "/")
+	if m := otherHeader.FindString(r.Slot("header")); m != "" {
+		r.Slots["what"] = strings.Trim(m, "/")
 		return "other-header"
 	}
 	return "" // not a header of the stack that is judged here, perhaps the program's own
 }
 
-func weighTool(r *record, _ *tables.Tables) string {
-	if strings.HasPrefix(r.slot("tool"), "nvidia-") {
+func weighTool(r *record.Record, _ *tables.Tables) string {
+	if strings.HasPrefix(r.Slot("tool"), "nvidia-") {
 		return "driver-tool"
 	}
 	return "tool"
@@ -55,26 +56,26 @@ var compilerFor = map[string]string{"cc1": "gcc", "cc1plus": "g++", "cc1obj": "g
 	"ld": "binutils", "collect2": "gcc"}
 
 // weighCompilerPart names the package for a part of the compiler that the compiler driver did not find.
-func weighCompilerPart(r *record, _ *tables.Tables) string {
-	r.slots["package"] = cmp.Or(compilerFor[r.slot("part")], "gcc")
+func weighCompilerPart(r *record.Record, _ *tables.Tables) string {
+	r.Slots["package"] = cmp.Or(compilerFor[r.Slot("part")], "gcc")
 	return "compiler-part"
 }
 
 // pipNames maps names in messages to pip's names, if they differ.
 var pipNames = map[string]string{"flash-attention": "flash-attn", "pytorch": "torch"}
 
-func weighPackages(r *record, _ *tables.Tables) string {
-	if r.slot("range") != "" {
-		r.slots["range"], r.slots["package"] = strings.ReplaceAll(r.slot("range"), " ", ""), strings.ToLower(r.slot("package"))
-		r.slots["package"] = cmp.Or(pipNames[r.slot("package")], r.slot("package"))
-		r.slots["requirement"] = r.slot("package") + r.slot("range")
+func weighPackages(r *record.Record, _ *tables.Tables) string {
+	if r.Slot("range") != "" {
+		r.Slots["range"], r.Slots["package"] = strings.ReplaceAll(r.Slot("range"), " ", ""), strings.ToLower(r.Slot("package"))
+		r.Slots["package"] = cmp.Or(pipNames[r.Slot("package")], r.Slot("package"))
+		r.Slots["requirement"] = r.Slot("package") + r.Slot("range")
 		return "package-range"
 	}
-	if r.slot("wanted") != "" {
+	if r.Slot("wanted") != "" {
 		return "wanted-package"
 	}
-	if ofSystem.MatchString(r.text) {
-		if kernelPackage.MatchString(r.text) {
+	if ofSystem.MatchString(r.Text) {
+		if kernelPackage.MatchString(r.Text) {
 			return "kernel-packages"
 		}
 		return "system-packages"
@@ -90,33 +91,33 @@ var (
 	kernelPackage = lazyregexp.New(`\bk(?:ernel|mod)-|linux-(?:image|headers|modules)-`)
 )
 
-func weighVersion(r *record, _ *tables.Tables) string {
-	built, found := r.slot("built"), r.slot("found")
+func weighVersion(r *record.Record, _ *tables.Tables) string {
+	built, found := r.Slot("built"), r.Slot("found")
 	switch {
 	case built != "" && found != "" && built != found:
-		of := r.pairOf(built, found)
-		r.slots["needs"], r.slots["has"] = strings.TrimSpace(of+" "+built), strings.TrimSpace(of+" "+found)
-		if of == "CUDA" && ofToolkit.MatchString(r.text) {
+		of := findPair(r, built, found)
+		r.Slots["needs"], r.Slots["has"] = strings.TrimSpace(of+" "+built), strings.TrimSpace(of+" "+found)
+		if of == "CUDA" && ofToolkit.MatchString(r.Text) {
 			return "toolkit-pair"
 		}
 		return "version-pair"
 	case built != "":
 		return ""
-	case r.slot("wanted") != "":
+	case r.Slot("wanted") != "":
 		return "version-wanted"
 	}
-	r.slots["subject"] = cmp.Or(r.slot("subject"), r.slot("subject2"), r.slot("subject3"), "driver")
+	r.Slots["subject"] = cmp.Or(r.Slot("subject"), r.Slot("subject2"), r.Slot("subject3"), "driver")
 	return "version"
 }
 
 // ofToolkit matches a build's line that compares the toolkit with the CUDA of PyTorch or another framework.
 var ofToolkit = lazyregexp.New(`(?i)\b(?:torch|jax|tensorflow)\b.*\b(?:compiled|built)|\b(?:compiled|built)\b.*\b(?:torch|jax|tensorflow)\b`)
 
-// pairOf returns the part whose two releases a line gives: the one just before a number with the word version,
+// findPair returns the part whose two releases a line gives: the one just before a number with the word version,
 // otherwise the last one named before the number that was built for. PyTorch has no release 11.8.
-func (r *record) pairOf(built, found string) string {
-	of := namedLast(r.text[:strings.Index(r.text, built)])
-	if m := partVersion.FindStringSubmatch(r.text); m != nil && (m[2] == built || m[2] == found) {
+func findPair(r *record.Record, built, found string) string {
+	of := namedLast(r.Text[:strings.Index(r.Text, built)])
+	if m := partVersion.FindStringSubmatch(r.Text); m != nil && (m[2] == built || m[2] == found) {
 		return namedLast(m[1])
 	}
 	if major, _, _ := strings.Cut(built, "."); of == "PyTorch" && len(major) > 1 {
@@ -159,8 +160,8 @@ var (
 )
 
 // weighCompileError distinguishes a single file that the user wrote from a package that does not build here.
-func weighCompileError(r *record, _ *tables.Tables) string {
-	if ofTheLanguage.MatchString(r.text) && !ofOthers.MatchString(r.text) {
+func weighCompileError(r *record.Record, _ *tables.Tables) string {
+	if ofTheLanguage.MatchString(r.Text) && !ofOthers.MatchString(r.Text) {
 		return "kernel-language"
 	}
 	return "compile-error"
@@ -168,12 +169,12 @@ func weighCompileError(r *record, _ *tables.Tables) string {
 
 // weighHostCompileError judges a compiler error in a source without GPU code. If it concerns only the language, it is
 // the program's. Otherwise a library may have another release.
-func weighHostCompileError(r *record, _ *tables.Tables) string {
-	if m := lacksIntrinsic.FindStringSubmatch(r.text); m != nil {
-		r.slots["intrinsic"] = m[1]
+func weighHostCompileError(r *record.Record, _ *tables.Tables) string {
+	if m := lacksIntrinsic.FindStringSubmatch(r.Text); m != nil {
+		r.Slots["intrinsic"] = m[1]
 		return "intrinsic"
 	}
-	if r.slot("header") == "" && ofTheLanguage.MatchString(r.text) && !ofOthers.MatchString(r.text) {
+	if r.Slot("header") == "" && ofTheLanguage.MatchString(r.Text) && !ofOthers.MatchString(r.Text) {
 		return "kernel-language"
 	}
 	return "" // a header is often of others than the source that includes it
@@ -186,8 +187,8 @@ var lacksIntrinsic = lazyregexp.New(`implicit declaration of function [‘'](v[a
 var standard = lazyregexp.New(`C\+\+ ?\d\d`)
 
 // weighBuildNeeds judges what a build lacks. A C++ standard is a flag, not a package.
-func weighBuildNeeds(r *record, _ *tables.Tables) string {
-	if r.slots["standard"] = standard.FindString(r.text); r.slots["standard"] != "" {
+func weighBuildNeeds(r *record.Record, _ *tables.Tables) string {
+	if r.Slots["standard"] = standard.FindString(r.Text); r.Slots["standard"] != "" {
 		return "language-standard"
 	}
 	return "build-needs"
@@ -195,8 +196,8 @@ func weighBuildNeeds(r *record, _ *tables.Tables) string {
 
 // weighHeap judges the C library's abort after heap corruption. It is a compiled program's own fault if its log ends
 // there. In Python, two incompatible libraries are as likely.
-func weighHeap(r *record, _ *tables.Tables) string {
-	if !r.final || r.frames != nil || strings.Contains(r.slot("program"), "python") {
+func weighHeap(r *record.Record, _ *tables.Tables) string {
+	if !r.Final || r.Frames != nil || strings.Contains(r.Slot("program"), "python") {
 		return ""
 	}
 	return "heap"

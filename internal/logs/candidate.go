@@ -6,6 +6,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs/logtext"
+	"cudacompat/internal/logs/record"
 )
 
 // The commands whose output decides between candidates. Explain accepts that output together with the log.
@@ -81,10 +82,10 @@ var command = lazyregexp.New("`([^`]+)`")
 
 // guesses returns what the sentences of failing, of which no verdict was made, are about by their words: a word does
 // not prove, but says where to look. Never nil.
-func guesses(records []record) []Candidate {
+func guesses(records []record.Record) []Candidate {
 	all := []Candidate{}
 	for _, r := range records {
-		a := answerOf(areaOf(cmp.Or(r.slot("sentence"), r.text)))
+		a := answerOf(record.FindArea(cmp.Or(r.Slot("sentence"), r.Text)))
 		if len(a.do) == 0 || a.blame == Unknown {
 			continue
 		}

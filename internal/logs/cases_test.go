@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"cudacompat/internal/logs/logtext"
+	"cudacompat/internal/logs/record"
 	"cudacompat/internal/logs/signature"
 )
 
@@ -60,7 +61,7 @@ var explained, read sync.Map
 type readLog struct {
 	scanner *scanner
 	events  []signature.Hit
-	records []record // those of harmless lines too: which they are is said by a table
+	records []record.Record // those of harmless lines too: which they are is said by a table
 }
 
 // scanned returns a log as read, cached for later tests.
@@ -88,10 +89,10 @@ func (l readLog) judged() Diagnosis {
 }
 
 // own returns copies of the records, because weighing fills their slots.
-func (l readLog) own() []record {
+func (l readLog) own() []record.Record {
 	all := slices.Clone(l.records)
 	for i := range all {
-		all[i].slots = maps.Clone(all[i].slots)
+		all[i].Slots = maps.Clone(all[i].Slots)
 	}
 	return all
 }
@@ -99,7 +100,7 @@ func (l readLog) own() []record {
 // theFinder is the finder for the whole table, built once because it costs more than most logs.
 var theFinder = sync.OnceValue(func() *signature.Finder {
 	all, _ := theTable()
-	return signature.NewFinder(all, marks...)
+	return signature.NewFinder(all, record.TroubleMarks...)
 })
 
 // TestPublicCases checks the accuracy on real logs: at least 90 % right, at most 5 % wrong, and no environment blamed

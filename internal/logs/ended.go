@@ -7,6 +7,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs/logtext"
+	"cudacompat/internal/logs/record"
 	"cudacompat/internal/redact"
 )
 
@@ -169,23 +170,23 @@ func (e *finish) endsWell(breaks int) closing {
 // overcame reports whether the end of a log shows that the program survived an error: a server came up after it, or the
 // log tells only of work from there to the line that says all is done, or the error occurred while the program ended on
 // request. For a request that failed, later work of the server proves nothing.
-func (e *closing) overcame(r *record) bool {
-	return r.line < e.start || e.whole && !e.serves && r.line < r.wentOn || e.asked && r.line > e.number
+func (e *closing) overcame(r *record.Record) bool {
+	return r.Line < e.start || e.whole && !e.serves && r.Line < r.WentOn || e.asked && r.Line > e.number
 }
 
 // endWell changes a diagnosis that blames nobody to "nothing wrong" if every log says that its work was done, or ends
 // with it.
-func (d *Diagnosis) endWell(ends []closing, records []record, sources []Source) {
+func (d *Diagnosis) endWell(ends []closing, records []record.Record, sources []Source) {
 	open := func(e closing) bool { return e.number == 0 }
-	fault := func(r record) bool {
-		return !r.notice && !r.built && !r.earlier && !r.onlyBears() && (r.source >= len(ends) || !ends[r.source].overcame(&r))
+	fault := func(r record.Record) bool {
+		return !r.Notice && !r.Built && !r.Earlier && !isSupporting(r) && (r.Source >= len(ends) || !ends[r.Source].overcame(&r))
 	}
 	if len(ends) == 0 || d.Blame != Unknown || d.Cause != NothingFound || slices.ContainsFunc(ends, open) || slices.ContainsFunc(records, fault) {
 		return
 	}
 	*d = Diagnosis{Schema: Schema, Blame: None, Cause: EndedWell, Do: []string{}, Unread: d.Unread, Traces: d.Traces,
 		Because: "The log ends with its work done, and no line of it is a known error."}
-	overcome := slices.DeleteFunc(slices.Clone(records), func(r record) bool { return r.notice || r.onlyBears() })
+	overcome := slices.DeleteFunc(slices.Clone(records), func(r record.Record) bool { return r.Notice || isSupporting(r) })
 	if len(overcome) > 0 {
 		d.Because = "The log ends with its work done, which the errors before did not keep from it."
 	}
@@ -206,7 +207,7 @@ func (d *Diagnosis) endWell(ends []closing, records []record, sources []Source) 
 		d.Lines = append(d.Lines, l)
 	}
 	for _, i := range suspects(overcome) {
-		f := overcome[i].finding(answer{})
+		f := newFinding(&overcome[i], answer{})
 		l := quote(&f.Hit, sources)
 		l.Why = "The log goes on with work after it."
 		d.Lines = append(d.Lines, l)

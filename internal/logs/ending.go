@@ -6,18 +6,19 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs/logtext"
+	"cudacompat/internal/logs/record"
 	"cudacompat/internal/logs/traceback"
 	"cudacompat/internal/tables"
 )
 
-func weighXid(r *record, t *tables.Tables) string {
-	x := t.Xid(r.text[strings.Index(r.text, "NVRM"):])
+func weighXid(r *record.Record, t *tables.Tables) string {
+	x := t.Xid(r.Text[strings.Index(r.Text, "NVRM"):])
 	if x == nil {
 		return ""
 	}
-	r.slots["meaning"] = x.Meaning
+	r.Slots["meaning"] = x.Meaning
 	switch blame := Blame(x.Blame); {
-	case containedXids.MatchString(r.text):
+	case containedXids.MatchString(r.Text):
 		return "xid"
 	case x.Action == "check-power":
 		return "xid-power"
@@ -32,15 +33,15 @@ func weighXid(r *record, t *tables.Tables) string {
 // containedXids matches the Xids which say that the GPU continues to work.
 var containedXids = lazyregexp.New(`(?i)non-?fatal|\bcontained\b|corrected`)
 
-func weighMemory(r *record, _ *tables.Tables) string {
+func weighMemory(r *record.Record, _ *tables.Tables) string {
 	switch {
-	case strings.Contains(r.text, "allocate resources"): // a scheduler's
+	case strings.Contains(r.Text, "allocate resources"): // a scheduler's
 		return ""
-	case r.slot("want") != "" && strings.Contains(r.text, r.slot("want")+" free"): // not what was asked for
+	case r.Slot("want") != "" && strings.Contains(r.Text, r.Slot("want")+" free"): // not what was asked for
 		return "memory"
-	case r.slot("want") != "":
+	case r.Slot("want") != "":
 		return "memory-want"
-	case r.frames != nil || traceback.RaisedLine.MatchString(logtext.TrimLoggerPrefix(r.text)):
+	case r.Frames != nil || traceback.RaisedLine.MatchString(logtext.TrimLoggerPrefix(r.Text)):
 		return "memory"
 	}
 	return "memory-unsaid" // a compiled program's: another process may hold it
@@ -68,21 +69,21 @@ func EndedBySignal(status int) string {
 	return signals[strconv.Itoa(status)]
 }
 
-func weighExit(r *record, _ *tables.Tables) string {
-	if r.slot("signal") != "" {
+func weighExit(r *record.Record, _ *tables.Tables) string {
+	if r.Slot("signal") != "" {
 		return "exit"
 	}
-	if r.slots["signal"] = signals[r.slot("code")]; r.slot("code") == "-7" && endsRank.MatchString(r.text) {
+	if r.Slots["signal"] = signals[r.Slot("code")]; r.Slot("code") == "-7" && endsRank.MatchString(r.Text) {
 		return "exit-bus"
 	}
-	if r.slot("signal") == "" {
+	if r.Slot("signal") == "" {
 		return ""
 	}
 	return "exit"
 }
 
 // weighWindowsEnd looks up the status with which Windows ended a process. It may be signed, unsigned or hexadecimal.
-func weighWindowsEnd(r *record, t *tables.Tables) string {
-	code, _ := strconv.ParseInt(r.slot("code"), 0, 64)
-	return r.weighStatusOf("windows", int(int32(code)), t)
+func weighWindowsEnd(r *record.Record, t *tables.Tables) string {
+	code, _ := strconv.ParseInt(r.Slot("code"), 0, 64)
+	return weighCode(r, "windows", int(int32(code)), t)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/record"
 	"cudacompat/internal/logs/traceback"
 )
 
@@ -93,17 +94,17 @@ func stepsToRebuild(name, cuda string) []string {
 	if other := distributions[name]; other != "" {
 		name = other
 	}
-	r := record{slots: map[string]string{"package": name, "cuda": cuda}}
+	r := record.Record{Slots: map[string]string{"package": name, "cuda": cuda}}
 	for _, b := range rebuilt {
 		if contains(b.packages, name) {
-			return r.steps(b.do)
+			return r.FillSteps(b.do)
 		}
 	}
 	if address := onNoIndex[name]; address != "" {
 		return []string{"build it again for this torch, with nvcc of its CUDA; it is on no index: `python -m pip install " +
 			"--no-deps --no-build-isolation --no-cache-dir --force-reinstall " + address + "`"}
 	}
-	return r.steps([]string{"build it again for this torch, with nvcc of its CUDA: `" + buildAgain + "`",
+	return r.FillSteps([]string{"build it again for this torch, with nvcc of its CUDA: `" + buildAgain + "`",
 		"or install its wheel for this torch, CUDA and Python, with `--no-deps`"})
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/record"
 )
 
 // lastLines is how near to the end the last words of a log are. A shell, a launcher or Python's clean-up may print
@@ -24,9 +25,9 @@ var goesWithout = lazyregexp.New(`(?i)\[TRT\]|\bplugins?\b|register|deseriali|en
 
 // isLastComplaintAbout reports whether the record is an error message at the end of its log and about is an area of
 // endings, in which such a message names the cause.
-func (r *record) isLastComplaintAbout(about string) bool {
-	return r.final && !r.notice && aloud.MatchString(r.text) && slices.Contains(endings, about) &&
-		!goesWithout.MatchString(r.text)
+func isLastComplaintAbout(r *record.Record, about string) bool {
+	return r.Final && !r.Notice && record.ErrorLine.MatchString(r.Text) && slices.Contains(endings, about) &&
+		!goesWithout.MatchString(r.Text)
 }
 
 // raisedLast lists the areas in which an exception without a traceback is believed if the log ends with it.
@@ -35,8 +36,8 @@ var raisedLast = []string{"installation", "network-down", "usage", "input", "uns
 // ofTheRun matches an exception about how the program was started.
 var ofTheRun = lazyregexp.New(`(?i)world.?size|\branks?\b|\bnodes?\b|hostfile|slots`)
 
-// raisedAtEnd reports whether an exception is the last thing in its log and belongs to an area that is believed then.
-func (r *record) raisedAtEnd(about string) bool {
-	return r.final && !r.notice && slices.Contains(raisedLast, about) && !ofTheRun.MatchString(r.text) &&
-		!slices.Contains(coders[:anywhere], r.slot("class"))
+// isRaisedAtEnd reports whether an exception is the last thing in its log and belongs to an area that is believed then.
+func isRaisedAtEnd(r *record.Record, about string) bool {
+	return r.Final && !r.Notice && slices.Contains(raisedLast, about) && !ofTheRun.MatchString(r.Text) &&
+		!slices.Contains(coders[:anywhere], r.Slot("class"))
 }

@@ -3,6 +3,8 @@ package logs
 import (
 	"slices"
 	"strings"
+
+	"cudacompat/internal/logs/record"
 )
 
 // firstTouch reports that a GPU was full before the program used it, if the first call that touched it ran out of
@@ -12,7 +14,7 @@ func (j *judging) firstTouch(d *Diagnosis) bool {
 	if d.Cause != unsaidMemory || len(d.Lines) == 0 {
 		return false
 	}
-	first := func(r record) bool { return r.line == d.Lines[0].Number && r.touchesFirst() }
+	first := func(r record.Record) bool { return r.Line == d.Lines[0].Number && touchesFirst(&r) }
 	if !slices.ContainsFunc(j.records, first) {
 		return false
 	}
@@ -23,11 +25,11 @@ func (j *judging) firstTouch(d *Diagnosis) bool {
 
 // touchesFirst reports whether an exception without numbers came from a call with which programs begin to use a GPU:
 // moving a model there, or starting CUDA.
-func (r *record) touchesFirst() bool {
-	if r.kind != "exception" || !strings.HasSuffix(r.slot("message"), "CUDA error: out of memory") {
+func touchesFirst(r *record.Record) bool {
+	if r.Kind != "exception" || !strings.HasSuffix(r.Slot("message"), "CUDA error: out of memory") {
 		return false
 	}
-	switch at := r.raisingFrame(); at.Function {
+	switch at := r.RaisingFrame(); at.Function {
 	case "_lazy_init", "set_device":
 		return true
 	case "convert":

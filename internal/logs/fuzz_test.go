@@ -7,31 +7,32 @@ import (
 	"testing"
 
 	"cudacompat/internal/logs/logtext"
+	"cudacompat/internal/logs/record"
 	"cudacompat/internal/logs/signature"
 )
 
 // parser is one way to turn a line, with those after it, into records.
 type parser struct {
 	kind string
-	read func(l logtext.Line, next []logtext.Line) []record
+	read func(l logtext.Line, next []logtext.Line) []record.Record
 }
 
-// parsers returns all parsers that recordsOfLine calls, each separately.
+// parsers returns all parsers that ReadLine calls, each separately.
 func parsers() []parser {
-	one := func(read func(logtext.Line) *record) func(logtext.Line, []logtext.Line) []record {
-		return func(l logtext.Line, _ []logtext.Line) []record {
+	one := func(read func(logtext.Line) *record.Record) func(logtext.Line, []logtext.Line) []record.Record {
+		return func(l logtext.Line, _ []logtext.Line) []record.Record {
 			if r := read(l); r != nil {
-				return []record{*r}
+				return []record.Record{*r}
 			}
 			return nil
 		}
 	}
-	all := []parser{{"exception", one(exception)}, {"complaint", one(complaint)}, {"pair", together},
-		{"exception over several lines", recordsOfLine},
-		{"status in words", func(l logtext.Line, _ []logtext.Line) []record { return statusesInWords(l) }}}
-	for i := range grammars {
-		g := &grammars[i]
-		all = append(all, parser{g.kind, func(l logtext.Line, _ []logtext.Line) []record { return g.read(l) }})
+	all := []parser{{"exception", one(record.ReadException)}, {"complaint", one(record.ReadComplaint)}, {"pair", record.ReadPairs},
+		{"exception over several lines", record.ReadLine},
+		{"status in words", func(l logtext.Line, _ []logtext.Line) []record.Record { return record.ReadStatuses(l) }}}
+	for i := range record.Forms {
+		g := &record.Forms[i]
+		all = append(all, parser{g.Kind, func(l logtext.Line, _ []logtext.Line) []record.Record { return g.Read(l) }})
 	}
 	return all
 }
@@ -94,13 +95,13 @@ func FuzzParsers(f *testing.F) {
 		lines := linesOf(text)
 		records := p.read(lines[0], lines[1:])
 		for _, r := range records {
-			for name, slot := range r.slots {
-				if r.kind == p.kind && p.kind != "exception" && !strings.Contains(r.text, slot) {
-					t.Fatalf("%s: %s = %q is not in %q", p.kind, name, slot, r.text)
+			for name, slot := range r.Slots {
+				if r.Kind == p.kind && p.kind != "exception" && !strings.Contains(r.Text, slot) {
+					t.Fatalf("%s: %s = %q is not in %q", p.kind, name, slot, r.Text)
 				}
 			}
 		}
-		for _, found := range structural(records, nameTables()) {
+		for _, found := range structural(records, record.Tables()) {
 			said := strings.Join(append([]string{found.because}, found.do...), "\n")
 			if found.because == "" || signature.Placeholder.MatchString(said) && !signature.Placeholder.MatchString(text) {
 				t.Fatalf("%s: %+v", p.kind, found)

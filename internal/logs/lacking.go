@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/record"
 )
 
 // noKernels matches CUDA's error for a kernel without code for the GPU, in a launcher's line.
@@ -55,12 +56,12 @@ const forThisGPU = "TORCH_CUDA_ARCH_LIST set to the GPU's capability (`nvidia-sm
 
 // lacks returns the answer for one package without code for the GPU.
 func lacks(name, server string) (do []string, because string) {
-	r := record{slots: map[string]string{"package": cmp.Or(distributions[name], name), "address": onNoIndex[name]}}
+	r := record.Record{Slots: map[string]string{"package": cmp.Or(distributions[name], name), "address": onNoIndex[name]}}
 	build := buildAgain
-	if r.slots["address"] != "" {
+	if r.Slots["address"] != "" {
 		build = "python -m pip install --no-deps --no-build-isolation --no-cache-dir --force-reinstall {address}"
 	}
-	do = append(r.steps([]string{"take a release of {package} that is built for this GPU, the newest first, or build it here with " +
+	do = append(r.FillSteps([]string{"take a release of {package} that is built for this GPU, the newest first, or build it here with " +
 		forThisGPU + ": `" + build + "`"}), withoutKernels(server),
 		"run `cudacompat doctor`: it lists what each package here was compiled for; torch is not what failed")
 	return do, name + " has no machine code for this GPU, and no PTX that the driver could compile."
@@ -101,14 +102,14 @@ func withoutKernels(server string) string {
 
 // launchers returns the packages with kernels of their own that appear in the traceback of a missing kernel, deepest
 // call first.
-func launchers(records []record) (names []string) {
-	i := slices.IndexFunc(records, func(r record) bool {
-		return r.kind == "exception" && r.frames != nil && noKernels.MatchString(r.text)
+func launchers(records []record.Record) (names []string) {
+	i := slices.IndexFunc(records, func(r record.Record) bool {
+		return r.Kind == "exception" && r.Frames != nil && noKernels.MatchString(r.Text)
 	})
 	if i < 0 {
 		return nil
 	}
-	for _, f := range slices.Backward(records[i].frames) {
+	for _, f := range slices.Backward(records[i].Frames) {
 		name := packageNamed(f.Project())
 		if compiledParts.MatchString("/"+name+"/") && !slices.Contains(names, name) {
 			names = append(names, name)

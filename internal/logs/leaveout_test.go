@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"cudacompat/internal/logs/decide"
+	"cudacompat/internal/logs/record"
 	"cudacompat/internal/logs/signature"
 )
 
@@ -55,8 +56,8 @@ func soleRows(rows []signature.Signature) map[string][]string {
 // judge returns the diagnosis with the rows that are not left out.
 func (l readLog) judge(out func(id string) bool) Diagnosis {
 	events := slices.DeleteFunc(slices.Clone(l.events), func(e signature.Hit) bool { return out(e.Signature.ID) })
-	records := slices.DeleteFunc(l.own(), func(r record) bool {
-		id := l.scanner.harmlessBy(r.text)
+	records := slices.DeleteFunc(l.own(), func(r record.Record) bool {
+		id := l.scanner.harmlessBy(r.Text)
 		return id != "" && !out(id)
 	})
 	j := judging{events: [][]signature.Hit{events}, records: records, sources: []Source{{Name: "log"}}}
@@ -96,7 +97,7 @@ func (n *tally) add(t *testing.T, table string, c *logCase, l readLog, out func(
 func (l readLog) kinds() string {
 	var all []string
 	for _, r := range l.records {
-		all = append(all, r.kind)
+		all = append(all, r.Kind)
 	}
 	slices.Sort(all)
 	return fmt.Sprint(slices.Compact(all))

@@ -7,20 +7,21 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/record"
 	"cudacompat/internal/tables"
 )
 
 var optionalLibrary = lazyregexp.New(`^(?:libnvinfer|libnccl-net|libnccl-tuner|libibverbs|libsox|libsnpe|libGL|` +
 	`libjpeg|libpng|libavutil|libtorchcodec|image\.so)`)
 
-func weighLibrary(r *record, t *tables.Tables) string {
-	name := cmp.Or(r.slot("library"), r.slot("library2"), r.slot("library3"))
-	r.slots["library"] = name
-	if foundUnfit.MatchString(r.text) {
+func weighLibrary(r *record.Record, t *tables.Tables) string {
+	name := cmp.Or(r.Slot("library"), r.Slot("library2"), r.Slot("library3"))
+	r.Slots["library"] = name
+	if foundUnfit.MatchString(r.Text) {
 		return "" // it is there: another form says what is wrong with it
 	}
 	switch known := t.Library(name); {
-	case optionalLibrary.MatchString(name) && strings.Contains(r.text, " W "):
+	case optionalLibrary.MatchString(name) && strings.Contains(r.Text, " W "):
 		return ""
 	case OfDriver(name):
 		if strings.HasSuffix(name, ".so") {
@@ -28,8 +29,8 @@ func weighLibrary(r *record, t *tables.Tables) string {
 		}
 		return "libcuda"
 	case known != nil:
-		r.slots["what"], r.slots["cuda"], r.slots["pip"] = known.Library, strings.Join(known.CUDA, " or "), known.Pip[0]
-		return r.wheelOf(known)
+		r.Slots["what"], r.Slots["cuda"], r.Slots["pip"] = known.Library, strings.Join(known.CUDA, " or "), known.Pip[0]
+		return chooseWheel(r, known)
 	case strings.HasPrefix(name, "libc10") || strings.HasPrefix(name, "libtorch"):
 		return "torch-library"
 	case strings.HasSuffix(strings.ToLower(name), ".dll"):
@@ -44,14 +45,14 @@ var foundUnfit = lazyregexp.New(`undefined\s*symbol|symbol \S+ version|symbol no
 // commonCUDA is the CUDA whose wheels most programs bring.
 const commonCUDA = "-cu12"
 
-// wheelOf returns the answer about a toolkit library whose wheel may differ by CUDA.
-func (r *record) wheelOf(known *tables.Library) string {
+// chooseWheel returns the answer about a toolkit library whose wheel may differ by CUDA.
+func chooseWheel(r *record.Record, known *tables.Library) string {
 	if len(known.Pip) == 1 {
 		return "cuda-library"
 	}
 	i := max(0, slices.IndexFunc(known.Pip, func(name string) bool { return strings.HasSuffix(name, commonCUDA) }))
-	r.slots["pip"] = known.Pip[i]
-	r.slots["others"] = strings.Join(slices.Concat(known.Pip[:i], known.Pip[i+1:]), ", ")
+	r.Slots["pip"] = known.Pip[i]
+	r.Slots["others"] = strings.Join(slices.Concat(known.Pip[:i], known.Pip[i+1:]), ", ")
 	return "cuda-library-of"
 }
 
@@ -87,10 +88,10 @@ var ofTorch = lazyregexp.New(`c10|2at|5torch|^(?:at|torch)::|^THP|^aoti_torch`)
 
 // weighUnresolved judges a symbol that the linker did not find in a program with a source tree. In a single file that
 // was compiled by hand, the command lacks a -l option.
-func weighUnresolved(r *record, _ *tables.Tables) string {
-	name := cmp.Or(r.slot("symbol"), r.slot("symbol2"), r.slot("symbol3"))
-	r.slots["symbol"], r.slots["what"] = name, cmp.Or(symbolOf(name), libraryOf(name))
-	if r.slots["what"] == "" || byHand.MatchString(r.text) {
+func weighUnresolved(r *record.Record, _ *tables.Tables) string {
+	name := cmp.Or(r.Slot("symbol"), r.Slot("symbol2"), r.Slot("symbol3"))
+	r.Slots["symbol"], r.Slots["what"] = name, cmp.Or(symbolOf(name), libraryOf(name))
+	if r.Slots["what"] == "" || byHand.MatchString(r.Text) {
 		return ""
 	}
 	return "unresolved"
@@ -124,18 +125,18 @@ func libraryOf(name string) string {
 var ofDriver = lazyregexp.New(`^cu(?:Init|Ctx|Device|Mem|Module|Launch|Event|Stream|Driver|Get|Func|Link)[A-Z]?\w*$`)
 
 // weighDeviceLink judges device code that was compiled for device linking and was not linked.
-func weighDeviceLink(r *record, _ *tables.Tables) string {
-	r.slots["symbol"] = demangle(cmp.Or(r.slot("symbol"), r.slot("symbol2"), r.slot("symbol3")))
+func weighDeviceLink(r *record.Record, _ *tables.Tables) string {
+	r.Slots["symbol"] = demangle(cmp.Or(r.Slot("symbol"), r.Slot("symbol2"), r.Slot("symbol3")))
 	return "device-link"
 }
 
 // byHand matches the object files of a command that compiles and links at once.
 var byHand = lazyregexp.New(`/tmp/\S+\.o\b`)
 
-func weighSymbol(r *record, _ *tables.Tables) string {
-	name := r.slot("symbol")
-	r.slots["what"], r.slots["symbol"] = symbolOf(name), demangle(name)
-	switch r.slots["what"] {
+func weighSymbol(r *record.Record, _ *tables.Tables) string {
+	name := r.Slot("symbol")
+	r.Slots["what"], r.Slots["symbol"] = symbolOf(name), demangle(name)
+	switch r.Slots["what"] {
 	case "":
 		return "symbol"
 	case "PyTorch":
@@ -144,8 +145,8 @@ func weighSymbol(r *record, _ *tables.Tables) string {
 	return "cuda-symbol"
 }
 
-func weighSymbolVersion(r *record, _ *tables.Tables) string {
-	switch r.slot("set") {
+func weighSymbolVersion(r *record.Record, _ *tables.Tables) string {
+	switch r.Slot("set") {
 	case "GLIBC":
 		return "glibc"
 	case "GLIBCXX", "CXXABI", "GCC":

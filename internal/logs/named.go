@@ -7,6 +7,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs/advise"
+	"cudacompat/internal/logs/record"
 )
 
 // numberType matches a number type as PyTorch and TensorFlow name it.
@@ -33,8 +34,8 @@ func nameNumberTypes(f *finding) bool {
 func readLibrary(f *finding) bool {
 	name := f.Group("library")
 	if strings.HasPrefix(name, "libc10") || strings.HasPrefix(name, "libtorch") {
-		r := record{slots: map[string]string{"library": name}}
-		of := r.finding(answerOf("torch-library"))
+		r := record.Record{Slots: map[string]string{"library": name}}
+		of := newFinding(&r, answerOf("torch-library"))
 		f.because, f.do = of.because, of.do
 		return true
 	}
@@ -42,7 +43,7 @@ func readLibrary(f *finding) bool {
 		f.withoutVersion(name)
 		return true
 	}
-	known := nameTables().Library(name)
+	known := record.Tables().Library(name)
 	if known == nil {
 		return true
 	}
@@ -65,8 +66,8 @@ func readSoname(f *finding) bool {
 	if debian == "" {
 		return true
 	}
-	r := record{slots: map[string]string{"library": soname, "package": debian}}
-	f.do = r.steps([]string{
+	r := record.Record{Slots: map[string]string{"library": soname, "package": debian}}
+	f.do = r.FillSteps([]string{
 		"run `find / -name \"{library}*\"` where the program runs, in a container inside it: is it there?",
 		"if not, install it there, in a container into its image: on Debian and Ubuntu mostly `apt-get install {package}`, on Fedora and RHEL `dnf install '{library}()(64bit)'`",
 		"if it is, put its directory on LD_LIBRARY_PATH, or run `ldconfig`"})
@@ -89,8 +90,8 @@ func debianPackage(soname string) string {
 // withoutVersion explains that a library name without a version is only a link.
 func (f *finding) withoutVersion(name string) {
 	f.because = name + " was not found: a name without a version is a link that only development packages bring."
-	r := record{slots: map[string]string{"library": name}}
-	f.do = r.steps([]string{"run `find / -name '{library}*'`: is the library there with a version?",
+	r := record.Record{Slots: map[string]string{"library": name}}
+	f.do = r.FillSteps([]string{"run `find / -name '{library}*'`: is the library there with a version?",
 		"link it in its directory: `ln -s {library}.VERSION {library}`, or install the development package of the toolkit",
 		"if it is not there at all, install the toolkit or the wheel that brings it"})
 }

@@ -8,6 +8,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs/logtext"
+	"cudacompat/internal/logs/record"
 )
 
 // commonText lists the words that occur in at least four of the 288 healthy logs of testdata/firstsight, one per line,
@@ -27,16 +28,16 @@ var (
 
 // oddest returns the line about a failure whose words occur least in healthy logs, or false. Of equal lines it returns
 // the last.
-func (j *judging) oddest() (r record, found bool) {
+func (j *judging) oddest() (r record.Record, found bool) {
 	best := 0
 	for source, lines := range j.kept {
 		for _, l := range lines {
-			if l.Listed || len(l.Text) > maxComplaint || !speaksOfFailing(l) || logtext.Hypothetical.MatchString(l.Text) || logtext.StackFrame.MatchString(l.Text) {
+			if l.Listed || len(l.Text) > record.MaxComplaint || !speaksOfFailing(l) || logtext.Hypothetical.MatchString(l.Text) || logtext.StackFrame.MatchString(l.Text) {
 				continue
 			}
 			if odd := oddWords(l.Text); odd >= best && odd > 0 {
 				best, found = odd, true
-				r = record{kind: "oddest", slots: map[string]string{}, line: l.Number, source: source, text: l.Text}
+				r = record.Record{Kind: "oddest", Slots: map[string]string{}, Line: l.Number, Source: source, Text: l.Text}
 			}
 		}
 	}
@@ -76,8 +77,8 @@ func (j *judging) withOddest(d *Diagnosis) {
 	if !found {
 		return
 	}
-	f := r.finding(answer{})
+	f := newFinding(&r, answer{})
 	d.Lines = append(d.Lines, quote(&f.Hit, j.sources))
 	d.Because = "No line of this log is known here; this one speaks of failing in the least usual words."
-	d.Do = append(r.searched(), "judge the machine itself: cudacompat doctor")
+	d.Do = append(listSearchSteps(&r), "judge the machine itself: cudacompat doctor")
 }

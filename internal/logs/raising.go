@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/record"
 	"cudacompat/internal/logs/traceback"
 	"cudacompat/internal/tables"
 )
@@ -26,35 +27,35 @@ var brings = map[string]string{"cv2": "opencv-python", "PIL": "Pillow", "yaml": 
 	"setuptools": "setuptools", "requests": "requests", "insightface": "insightface", "omegaconf": "omegaconf",
 	"hydra": "hydra-core", "onnx": "onnx", "kornia": "kornia", "h5py": "h5py", "nltk": "nltk", "numba": "numba"}
 
-func weighModule(r *record, _ *tables.Tables) string {
-	module := r.slot("module")
+func weighModule(r *record.Record, _ *tables.Tables) string {
+	module := r.Slot("module")
 	root, _, _ := strings.Cut(module, ".")
 	switch {
-	case slices.ContainsFunc(r.frames, func(f traceback.Frame) bool { return f.Function == "_import_module_from_library" }):
+	case slices.ContainsFunc(r.Frames, func(f traceback.Frame) bool { return f.Function == "_import_module_from_library" }):
 		return "jit-module"
-	case r.unpickles() && !stack.MatchString(root):
+	case unpickles(r) && !stack.MatchString(root):
 		return "module-of-sender"
 	case module == "triton":
-		r.slots["package"] = "triton"
+		r.Slots["package"] = "triton"
 		return "module-triton"
 	case raisingWords.MatchString(module):
 		return "extension"
-	case root != module && strings.Contains(r.text, "'"+module+"'") && !ofTheCheckout.MatchString(root):
-		r.slots["root"] = root // Python names the first part that it does not find: the one before it is there
+	case root != module && strings.Contains(r.Text, "'"+module+"'") && !ofTheCheckout.MatchString(root):
+		r.Slots["root"] = root // Python names the first part that it does not find: the one before it is there
 		return "module-part"
-	case !stack.MatchString(root) && (r.frames == nil && !r.final || ofTheCheckout.MatchString(root)):
+	case !stack.MatchString(root) && (r.Frames == nil && !r.Final || ofTheCheckout.MatchString(root)):
 		return ""
 	case brings[root] != "":
-		r.slots["package"] = brings[root]
+		r.Slots["package"] = brings[root]
 		return "module-of"
 	}
 	return "module"
 }
 
 // unpickles reports whether a module was missing while Python loaded an object that another process or run had written.
-func (r *record) unpickles() bool {
-	return r.slot("class") == "RaySystemError" || strings.Contains(r.slot("source"), "pickle.load") || strings.Contains(r.slot("source"), "unpickler.load") ||
-		slices.ContainsFunc(r.frames, func(f traceback.Frame) bool { return f.Function == "deserialize_objects" })
+func unpickles(r *record.Record) bool {
+	return r.Slot("class") == "RaySystemError" || strings.Contains(r.Slot("source"), "pickle.load") || strings.Contains(r.Slot("source"), "unpickler.load") ||
+		slices.ContainsFunc(r.Frames, func(f traceback.Frame) bool { return f.Function == "deserialize_objects" })
 }
 
 // The words that show an exception's side if no grammar read more from it.
@@ -81,8 +82,6 @@ var (
 		`supported (?:on|by) (?:this|your)|sm_\d+|compute capability|permission denied|kernel image|not ` +
 		`available|cannot be found|not found|DLL|extension|plugin|symbol|Ninja|compiler|PTX|cudnn|nccl|` +
 		`architecture`)
-	aboutGPU = lazyregexp.New(`(?i)cuda|gpu|nvidia|cudnn|nccl|tensorrt|driver|torch|triton|xformers|flash|` +
-		`toolkit|extension|compiler|compute capability|sm_\d|\.so\b|\.dll|\bDLL|nvcc|ninja|backend`)
 	clearlyProgram = lazyregexp.New(`(?i)modified by an in-?place operation|incompatible shapes|size mismatch ` +
 		`for|^expected (?:object|tensor|scalar|all tensors|input)|shapes? .* (?:not aligned|cannot be ` +
 		`multiplied|do not match)|mat1 and mat2|must match the size|exporting the operator .* not supported|` +
@@ -125,64 +124,64 @@ var (
 )
 
 // weighException judges an exception and adds what the calls and the source line above it show.
-func weighException(r *record, _ *tables.Tables) string { return r.detailed(r.weighRaised()) }
+func weighException(r *record.Record, _ *tables.Tables) string { return addDetails(r, weighRaised(r)) }
 
 // weighRaised judges an exception by its class, its message and the code that raised it. What another grammar reads in
 // the same line counts more.
-func (r *record) weighRaised() string {
-	class, text := r.slot("class"), elsewhere.ReplaceAllString(r.slot("message"), "")
+func weighRaised(r *record.Record) string {
+	class, text := r.Slot("class"), record.Paths.ReplaceAllString(r.Slot("message"), "")
 	text = rootErrors.ReplaceAllString(text, "")
-	r.slots["sentence"] = strings.TrimSuffix(class+": "+withoutSignatures(rootErrors.ReplaceAllString(r.slot("message"), "")), ": ")
-	if answer, decided := r.byClass(class, text); decided {
+	r.Slots["sentence"] = strings.TrimSuffix(class+": "+withoutSignatures(rootErrors.ReplaceAllString(r.Slot("message"), "")), ": ")
+	if answer, decided := judgeByClass(r, class, text); decided {
 		return answer
 	}
-	if f := r.refusal(); f != nil {
-		if r.caller() == theirs && ofObject.MatchString(text) && !stack.MatchString(r.deepest()) {
+	if f := findRefusal(r); f != nil {
+		if findCaller(r) == theirs && ofObject.MatchString(text) && !stack.MatchString(r.FindDeepestPackage()) {
 			return "" // of a package outside the stack, the object may be the program's own
 		}
 		return f.answer
 	}
 	switch {
-	case areaOf(text) == "context":
+	case record.FindArea(text) == "context":
 		return "context"
 	case class == "AttributeError" || class == "FileNotFoundError":
 		return "" // a wrong path or name, or a package of another release
-	case envWords.MatchString(text) && aboutGPU.MatchString(text):
+	case envWords.MatchString(text) && record.AboutGPU.MatchString(text):
 		return "environment"
-	case shapeWords.MatchString(text) && r.ofTheStack():
+	case shapeWords.MatchString(text) && isFromStack(r):
 		return "shape"
-	case argument.MatchString(text) && r.ofTheStack():
+	case argument.MatchString(text) && isFromStack(r):
 		return "program"
 	}
-	return r.byArea(class, text)
+	return judgeByArea(r, class, text)
 }
 
 // rootErrors matches TensorFlow's count before the first of its errors.
 var rootErrors = lazyregexp.New(`^\d+ root error\(s\) found\.\s*\(0\) (?:[A-Z][\w ]+: )?`)
 
-// byClass judges an exception from its class, a fixed message, or the function that raised it. The answer "" with
+// judgeByClass judges an exception from its class, a fixed message, or the function that raised it. The answer "" with
 // decided set means that the exception blames nobody.
-func (r *record) byClass(class, text string) (answer string, decided bool) {
+func judgeByClass(r *record.Record, class, text string) (answer string, decided bool) {
 	if m := noModule.FindStringSubmatch(text); m != nil {
-		r.slots["module"] = m[1]
+		r.Slots["module"] = m[1]
 		return weighModule(r, nil), true
 	}
-	last := r.raisingFrame()
+	last := r.RaisingFrame()
 	switch {
 	case class == "DistBackendError" || class == "DistNetworkError" || class == "ChildFailedError":
 		return "", true
 	case class == "PackageNotFoundError":
-		r.slots["module"], _, _ = strings.Cut(text, " ")
+		r.Slots["module"], _, _ = strings.Cut(text, " ")
 		return weighModule(r, nil), true
 	case clearlyProgram.MatchString(text):
 		return "program", true
-	case class == "AttributeError" && r.ofModule(text):
+	case class == "AttributeError" && judgeModule(r, text):
 		return "packages-do-not-fit", true
 	case class == "CompileException" || class == "TypingError":
 		return "kernel-source", true
 	case losesPartner(last, class):
 		return "", true // the process at the other end died, of what its own lines say
-	case loads.MatchString(last.Function) && r.caller() == theirs && !carries.MatchString(class):
+	case loads.MatchString(last.Function) && findCaller(r) == theirs && !carries.MatchString(class):
 		return "installation", true
 	case class == "AttributeError" && strings.Contains(text, "NoneType") && wraps.MatchString(last.Path):
 		return "extension", true
@@ -202,18 +201,19 @@ var (
 	carries = lazyregexp.New(`^(?:OSError|ImportError|RuntimeError|ModuleNotFoundError)$`)
 )
 
-// byArea judges an exception by the subject of its message, and by how far its class shows that the program raised it.
-func (r *record) byArea(class, text string) string {
-	about := areaOf(text)
+// judgeByArea judges an exception by the subject of its message, and by how far its class shows that the program raised
+// it.
+func judgeByArea(r *record.Record, class, text string) string {
+	about := record.FindArea(text)
 	vague := about == "" || about == "input" || about == "given-file" || about == "usage" // said of so much
 	switch {
-	case r.frames == nil && r.raisedAtEnd(about):
+	case r.Frames == nil && isRaisedAtEnd(r, about):
 		return about
-	case slices.Contains(ofAnyProgram, about) && r.frames == nil && !vague && !aboutGPU.MatchString(text):
+	case slices.Contains(ofAnyProgram, about) && r.Frames == nil && !vague && !record.AboutGPU.MatchString(text):
 		return "" // of any program
 	case !vague:
 		return about
-	case r.frames == nil && (!aboutTensor.MatchString(text) || slices.Contains(coders[:anywhere], class)):
+	case r.Frames == nil && (!aboutTensor.MatchString(text) || slices.Contains(coders[:anywhere], class)):
 		return "" // a line alone may be of anything
 	case slices.Contains(coders, class):
 		return cmp.Or(about, "program")
@@ -242,15 +242,15 @@ var modelNames = lazyregexp.New(`models[/\\]auto[/\\]`)
 // anywhere is how many of coders any Python program can raise.
 const anywhere = 8
 
-// ofModule reports whether a module lacks a requested name. The line by itself shows this only for a package of the
+// judgeModule reports whether a module lacks a requested name. The line by itself shows this only for a package of the
 // stack. For PyTorch a typing error is likelier.
-func (r *record) ofModule(text string) bool {
+func judgeModule(r *record.Record, text string) bool {
 	m := moduleLacks.FindStringSubmatch(text)
 	if m == nil {
 		return false
 	}
 	root, _, _ := strings.Cut(m[1], ".")
-	return r.frames != nil || root == "" || root != "torch" &&
+	return r.Frames != nil || root == "" || root != "torch" &&
 		(stack.MatchString(root) || raisingWords.MatchString(root) || besides.MatchString(root))
 }
 
@@ -260,8 +260,8 @@ var besides = lazyregexp.New(`^(?:numpy|scipy|pandas|sklearn|PIL|cv2|skimage|goo
 	`datasets|safetensors|einops|networkx|pkgutil|inspect|collections|importlib|` +
 	`distutils|asyncio|ast|fractions|setuptools)$`)
 
-// ofTheStack reports whether a program's exception is about tensors or was raised by a tensor package.
-func (r *record) ofTheStack() bool {
-	return slices.Contains(programmers, r.slot("class")) &&
-		(aboutTensor.MatchString(r.slot("message")) || stack.MatchString(r.deepest()))
+// isFromStack reports whether a program's exception is about tensors or was raised by a tensor package.
+func isFromStack(r *record.Record) bool {
+	return slices.Contains(programmers, r.Slot("class")) &&
+		(aboutTensor.MatchString(r.Slot("message")) || stack.MatchString(r.FindDeepestPackage()))
 }

@@ -9,6 +9,7 @@ import (
 
 	"cudacompat/internal/logs/decide"
 	"cudacompat/internal/logs/logtext"
+	"cudacompat/internal/logs/record"
 	"cudacompat/internal/logs/signature"
 	"cudacompat/internal/logs/traceback"
 	"cudacompat/internal/tables"
@@ -166,14 +167,14 @@ var recorded = []struct{ line, kind, slot, want, cause string }{
 // TestRecords holds for every kind of record what is read of a line.
 func TestRecords(t *testing.T) {
 	for _, c := range recorded {
-		s := newScanner(signature.NewFinder(nil, marks...), nil)
+		s := newScanner(signature.NewFinder(nil, record.TroubleMarks...), nil)
 		if err := s.read(context.Background(), strings.NewReader("first\n"+c.line+"\n")); err != nil {
 			t.Fatal(err)
 		}
 		records := recordsOf(s)
-		found := structural(records, nameTables())
-		i := slices.IndexFunc(records, func(r record) bool { return r.kind == c.kind })
-		if i < 0 || c.slot != "" && records[i].slot(c.slot) != c.want || records[i].line != 2 {
+		found := structural(records, record.Tables())
+		i := slices.IndexFunc(records, func(r record.Record) bool { return r.Kind == c.kind })
+		if i < 0 || c.slot != "" && records[i].Slot(c.slot) != c.want || records[i].Line != 2 {
 			t.Errorf("%s: %+v; want a record %s with %s = %q", c.line, records, c.kind, c.slot, c.want)
 			continue
 		}
@@ -200,7 +201,7 @@ func TestNoticesBlameNobody(t *testing.T) {
 
 // TestTraceback: calls, the class and message of the exception, and who owns the deepest call.
 func TestTraceback(t *testing.T) {
-	s := newScanner(signature.NewFinder(nil, marks...), nil)
+	s := newScanner(signature.NewFinder(nil, record.TroubleMarks...), nil)
 	log := `Traceback (most recent call last):
   File "/home/me/train.py", line 3, in <module>
     main()
@@ -217,8 +218,8 @@ RuntimeError:
 		t.Fatal(err)
 	}
 	all := recordsOf(s)
-	i := slices.IndexFunc(all, func(r record) bool { return r.kind == "exception" })
-	if i < 0 || all[i].line != 9 || len(all[i].frames) != 3 || all[i].deepest() != "torch" || all[i].slot(
+	i := slices.IndexFunc(all, func(r record.Record) bool { return r.Kind == "exception" })
+	if i < 0 || all[i].Line != 9 || len(all[i].Frames) != 3 || all[i].FindDeepestPackage() != "torch" || all[i].Slot(
 		"message") != "flurb happened in two lines" {
 		t.Errorf("%+v", all)
 	}
@@ -328,7 +329,7 @@ func TestAnswers(t *testing.T) {
 	}
 	for name := range diagnoses().Answers {
 		a := answerOf(name)
-		if bare := signature.Placeholder.ReplaceAllString(a.because, ""); len(bare) > maxSentence || len(a.do) > 4 {
+		if bare := signature.Placeholder.ReplaceAllString(a.because, ""); len(bare) > record.MaxSentence || len(a.do) > 4 {
 			t.Errorf("%s: %d characters, %d steps", name, len(bare), len(a.do))
 		}
 		if b, seen := blames[a.cause]; seen && b != a.blame && a.cause != "" {
@@ -337,15 +338,15 @@ func TestAnswers(t *testing.T) {
 		blames[a.cause] = a.blame
 	}
 	for kind := range weighers {
-		known := kind == "exception" || kind == "complaint" || slices.ContainsFunc(grammars, func(g grammar) bool { return g.kind == kind }) ||
+		known := kind == "exception" || kind == "complaint" || slices.ContainsFunc(record.Forms, func(g record.Form) bool { return g.Kind == kind }) ||
 			kind == "build-files" || kind == "nccl-said" || kind == "kernel-fault" || kind == "first-rank" // of several lines: see TestBuilds, TestRoot
 		if !known {
 			t.Errorf("no grammar makes a record %s", kind)
 		}
 	}
-	for _, g := range grammars {
-		if weighers[g.kind] == nil {
-			t.Errorf("a record %s is weighed by nobody", g.kind)
+	for _, g := range record.Forms {
+		if weighers[g.Kind] == nil {
+			t.Errorf("a record %s is weighed by nobody", g.Kind)
 		}
 	}
 }
@@ -390,7 +391,7 @@ func TestSentences(t *testing.T) {
 	for _, s := range table(t) {
 		words, _ := s.Words()
 		fault, why := partWords(words)
-		if n := utf8.RuneCountInString(fault); n > maxSentence {
+		if n := utf8.RuneCountInString(fault); n > record.MaxSentence {
 			t.Errorf("%s: %d characters: %s", s.ID, n, fault)
 		}
 		if kept := len(fault) + len(why); kept < len(words)-2 {
@@ -405,7 +406,7 @@ func TestStatusCauses(t *testing.T) {
 	for _, s := range append(Answers(), table(t)...) {
 		blames[s.Cause] = s.Blame
 	}
-	for _, s := range tables.Rows[tables.Status](nameTables()) {
+	for _, s := range tables.Rows[tables.Status](record.Tables()) {
 		if b, page := blames[s.Cause]; s.Cause != "" && !page || s.Blame != "" && b != Blame(s.Blame) {
 			t.Errorf("%s: the cause %q is blamed on %q, by its page on %q", s.Name, s.Cause, s.Blame, b)
 		}
@@ -424,11 +425,11 @@ func FuzzRecords(f *testing.F) {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, log string) {
-		s := newScanner(signature.NewFinder(nil, marks...), nil)
+		s := newScanner(signature.NewFinder(nil, record.TroubleMarks...), nil)
 		if err := s.read(context.Background(), strings.NewReader(log)); err != nil {
 			t.Skip()
 		}
-		for _, found := range structural(recordsOf(s), nameTables()) {
+		for _, found := range structural(recordsOf(s), record.Tables()) {
 			if found.because == "" || signature.Placeholder.MatchString(found.because) && !signature.Placeholder.MatchString(log) || found.Line < 1 {
 				t.Fatalf("%+v", found)
 			}
@@ -439,18 +440,18 @@ func FuzzRecords(f *testing.F) {
 
 // FuzzComplaint checks that a sentence is read or not, and that its subject has an answer.
 func FuzzComplaint(f *testing.F) {
-	for _, a := range areas {
-		f.Add("error: " + a.answer)
+	for _, a := range record.Areas {
+		f.Add("error: " + a.Answer)
 	}
 	f.Add("Failed to open /dev/nvidia0: Operation not permitted")
 	f.Add("ERROR: x is not installed")
 	f.Fuzz(func(t *testing.T, line string) {
-		r := complaint(logtext.Line{Number: 1, Text: logtext.Clean([]byte(line))})
+		r := record.ReadComplaint(logtext.Line{Number: 1, Text: logtext.Clean([]byte(line))})
 		if r == nil {
 			return
 		}
-		r.final = true
-		if about := weighComplaint(r, nameTables()); about != "" && answerOf(about).cause == "" {
+		r.Final = true
+		if about := weighComplaint(r, record.Tables()); about != "" && answerOf(about).cause == "" {
 			t.Fatalf("%q is about %q, which has no answer", line, about)
 		}
 	})
@@ -464,7 +465,7 @@ func FuzzTraceback(f *testing.F) {
 		var lines []logtext.Line
 		for i, text := range strings.Split(log, "\n") {
 			lines = append(lines, logtext.Line{Number: i + 1, Text: text})
-			if r := exception(lines[i]); r != nil && r.slot("class") == "" {
+			if r := record.ReadException(lines[i]); r != nil && r.Slot("class") == "" {
 				t.Fatalf("%q has no class", text)
 			}
 		}
@@ -483,9 +484,9 @@ func TestMarksMissNothing(t *testing.T) {
 	see := func(log string) {
 		for line := range strings.Lines(log) {
 			text := logtext.TrimCollectorPrefix(logtext.Clean([]byte(strings.TrimSpace(line))))
-			for i := range grammars {
-				if g := &grammars[i]; !logtext.ContainsAny(text, g.marks) && g.pattern.MatchString(text) {
-					t.Errorf("%s: no mark in %q", g.kind, g.pattern.FindString(text))
+			for i := range record.Forms {
+				if g := &record.Forms[i]; !logtext.ContainsAny(text, g.Marks) && g.Pattern.MatchString(text) {
+					t.Errorf("%s: no mark in %q", g.Kind, g.Pattern.FindString(text))
 				}
 			}
 		}
@@ -532,11 +533,11 @@ func TestRepeatedLine(t *testing.T) {
 		asked + then + asked + then:                    0,
 		"# " + asked + then + "# " + asked + "False\n": 0,
 	} {
-		s := newScanner(signature.NewFinder(nil, marks...), nil)
+		s := newScanner(signature.NewFinder(nil, record.TroubleMarks...), nil)
 		if err := s.read(t.Context(), strings.NewReader(log)); err != nil {
 			t.Fatal(err)
 		}
-		all := slices.DeleteFunc(recordsOf(s), func(r record) bool { return r.kind != "no-gpu" })
+		all := slices.DeleteFunc(recordsOf(s), func(r record.Record) bool { return r.Kind != "no-gpu" })
 		if len(all) != want {
 			t.Errorf("%q: %v, not %d", log, all, want)
 		}

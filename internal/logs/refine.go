@@ -5,6 +5,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs/decide"
+	"cudacompat/internal/logs/record"
 )
 
 // refinement corrects a decision by the rest of the logs. It returns true if it did.
@@ -113,7 +114,7 @@ func (j *judging) withoutReason(d *Diagnosis) bool {
 		d.Cause == unsaidMemory && (d.slotted || numbered.MatchString(d.Lines[0].Text)) {
 		return false
 	}
-	if slices.ContainsFunc(j.records, record.namesOwnCode) || namesKernel.MatchString(d.Lines[0].Text) {
+	if slices.ContainsFunc(j.records, namesOwnCode) || namesKernel.MatchString(d.Lines[0].Text) {
 		return false
 	}
 	d.Blame = Unknown
@@ -121,7 +122,7 @@ func (j *judging) withoutReason(d *Diagnosis) bool {
 }
 
 // namesOwnCode reports whether a traceback shows a call of the program's own code.
-func (r record) namesOwnCode() bool {
-	_, own := r.ownPlace()
-	return own && r.kind == "exception" && !r.notice && !r.earlier
+func namesOwnCode(r record.Record) bool {
+	_, own := r.FindOwnPlace()
+	return own && r.Kind == "exception" && !r.Notice && !r.Earlier
 }

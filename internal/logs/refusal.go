@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/record"
 )
 
 // caller says whose code made the last call in a traceback outside Python's standard library.
@@ -50,30 +51,30 @@ var refusals = sync.OnceValue(func() []refusal {
 const wrongCall = `(?:got an unexpected keyword argument|missing \d+ required (?:positional|keyword-only) argument|` +
 	`takes (?:from )?\d+ .*positional arguments? but \d+ |got multiple values for (?:keyword )?argument)`
 
-// caller returns whose call raised the exception.
-func (r *record) caller() caller {
+// findCaller returns whose call raised the exception.
+func findCaller(r *record.Record) caller {
 	switch {
-	case r.frames == nil && r.final && !r.notice:
+	case r.Frames == nil && r.Final && !r.Notice:
 		return ending
-	case r.frames == nil:
+	case r.Frames == nil:
 		return unseen
-	case r.deepest() == "":
+	case r.FindDeepestPackage() == "":
 		return ownCaller
 	}
 	return theirs
 }
 
-// refusal returns the first entry of the table that fits an exception.
-func (r *record) refusal() *refusal {
-	if r.edited {
+// findRefusal returns the first entry of the table that fits an exception.
+func findRefusal(r *record.Record) *refusal {
+	if r.Edited {
 		return &refusal{answer: "program"}
 	}
-	by, text := r.caller(), r.slot("message")
+	by, text := findCaller(r), r.Slot("message")
 	all := refusals()
 	for i := range all {
 		f := &all[i]
-		refuses := f.by == anyone || f.by == by || f.by == visible && r.frames != nil || f.by == clonedCaller && r.isCloned()
-		if refuses && f.class.MatchString(r.slot("class")) && f.said.MatchString(text) {
+		refuses := f.by == anyone || f.by == by || f.by == visible && r.Frames != nil || f.by == clonedCaller && r.IsFromClone()
+		if refuses && f.class.MatchString(r.Slot("class")) && f.said.MatchString(text) {
 			return f
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"cudacompat/internal/logs/record"
 )
 
 // part leaves the fault in Because and moves the rest to Why.
@@ -19,12 +21,12 @@ func partWords(words string) (fault, why string) {
 	if i := strings.Index(words, ". "); i >= 0 {
 		end = i + 1
 	}
-	if utf8.RuneCountInString(words[:end]) <= maxSentence {
+	if utf8.RuneCountInString(words[:end]) <= record.MaxSentence {
 		return words[:end], strings.TrimSpace(words[end:])
 	}
 	cut := -1
 	for i, r := range words[:end] {
-		if utf8.RuneCountInString(words[:i]) >= maxSentence {
+		if utf8.RuneCountInString(words[:i]) >= record.MaxSentence {
 			break
 		}
 		if (r == ':' || r == ';') && strings.HasPrefix(words[i+1:], " ") {

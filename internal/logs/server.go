@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/logs/logtext"
+	"cudacompat/internal/logs/record"
 )
 
 // server is a program that many people run unchanged. They can change its options, not its code.
@@ -215,7 +216,7 @@ func (j *judging) stepsOfServer(d *Diagnosis) ([]string, string) {
 		return d.withLess(j.kept), ""
 	}
 	if !slices.Contains(slices.Concat(outOfMemory, noGPU, itsOwn, notANumber, forked, notOneFamily, notCompiled), d.Cause) ||
-		slices.Contains(slices.Concat(itsOwn, notOneFamily), d.Cause) && slices.ContainsFunc(j.records, record.raisedByOwn) {
+		slices.Contains(slices.Concat(itsOwn, notOneFamily), d.Cause) && slices.ContainsFunc(j.records, record.Record.IsRaisedByOwnCode) {
 		return nil, ""
 	}
 	if slices.Contains(noGPU, d.Cause) && says(j.kept, rays) {

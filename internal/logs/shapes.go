@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/record"
 )
 
 // meaning is a message whose numbers say more than its row. The pattern's groups fill the words. If there are groups
@@ -111,10 +112,10 @@ func readShapes(f *finding) bool {
 	return true
 }
 
-// withoutEmpty removes words with the name of a group that matched nothing. Another form of the message has that group.
-func (r *record) withoutEmpty(list []string) []string {
+// dropEmpty removes words with the name of a group that matched nothing. Another form of the message has that group.
+func dropEmpty(r *record.Record, list []string) []string {
 	all := slices.Clone(list)
-	for name, value := range r.slots {
+	for name, value := range r.Slots {
 		for i := range all {
 			if value == "" {
 				all[i] = strings.ReplaceAll(all[i], "{"+name+"}", "")
@@ -132,16 +133,16 @@ func (f *finding) mean(all []meaning) {
 		if m == nil {
 			continue
 		}
-		r := record{slots: map[string]string{}}
+		r := record.Record{Slots: map[string]string{}}
 		for g, name := range all[i].said.SubexpNames() {
 			if name != "" {
-				r.slots[name] = m[g]
+				r.Slots[name] = m[g]
 			}
 		}
-		if than := r.slot("than"); than != "" && number(r.slot("more")) <= number(than) {
+		if than := r.Slot("than"); than != "" && number(r.Slot("more")) <= number(than) {
 			continue
 		}
-		f.because, f.do = r.fillSlots(all[i].because), r.steps(r.withoutEmpty(all[i].do))
+		f.because, f.do = r.FillWords(all[i].because), r.FillSteps(dropEmpty(&r, all[i].do))
 		return
 	}
 }

@@ -7,44 +7,45 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/record"
 	"cudacompat/internal/tables"
 )
 
 // weighNVML looks up an NVML status. Most mean that a card cannot answer, not that it fails.
-func weighNVML(r *record, t *tables.Tables) string {
-	code, _ := strconv.Atoi(r.slot("code"))
-	return r.weighStatusOf("nvml", code, t)
+func weighNVML(r *record.Record, t *tables.Tables) string {
+	code, _ := strconv.Atoi(r.Slot("code"))
+	return weighCode(r, "nvml", code, t)
 }
 
-// weighStatusOf looks up a status of one library.
-func (r *record) weighStatusOf(api string, code int, t *tables.Tables) string {
+// weighCode looks up a status of one library.
+func weighCode(r *record.Record, api string, code int, t *tables.Tables) string {
 	for _, s := range tables.Rows[tables.Status](t) {
 		if s.API == api && s.Code == code && s.Cause != "" {
-			return r.status(&s)
+			return judgeStatus(r, &s)
 		}
 	}
 	return ""
 }
 
 // weighStatus looks up the code or the name. An unknown one, or one that is no error, says nothing.
-func weighStatus(r *record, t *tables.Tables) string {
-	if ofMake.MatchString(r.text) || ofProcess.MatchString(r.text) {
+func weighStatus(r *record.Record, t *tables.Tables) string {
+	if ofMake.MatchString(r.Text) || ofProcess.MatchString(r.Text) {
 		return ""
 	}
-	code, _ := strconv.Atoi(cmp.Or(r.slot("code"), r.slot("code2")))
-	if nvml := r.slot("nvml"); nvml != "" {
-		r.slots["name"] = "NVML_" + nvml
+	code, _ := strconv.Atoi(cmp.Or(r.Slot("code"), r.Slot("code2")))
+	if nvml := r.Slot("nvml"); nvml != "" {
+		r.Slots["name"] = "NVML_" + nvml
 	}
-	if api := strings.ToLower(r.slot("api")); api != "" && api != "cuda" {
-		return r.weighStatusOf(api, code, t)
+	if api := strings.ToLower(r.Slot("api")); api != "" && api != "cuda" {
+		return weighCode(r, api, code, t)
 	}
-	for _, s := range t.Statuses(r.slot("name"), code) {
+	for _, s := range t.Statuses(r.Slot("name"), code) {
 		if s.Cause == "" {
 			continue
 		}
-		name := r.status(&s)
-		if slices.Contains(asynchronous, code) && r.frames == nil && !saysWhere.MatchString(r.text) {
-			r.slots["blame"] = string(Unknown)
+		name := judgeStatus(r, &s)
+		if slices.Contains(asynchronous, code) && r.Frames == nil && !saysWhere.MatchString(r.Text) {
+			r.Slots["blame"] = string(Unknown)
 		}
 		return name
 	}
@@ -69,21 +70,21 @@ var (
 var starts = lazyregexp.New(`(?i)\bcu_?Init\b|DeviceGetCount|_?getDeviceCount|getCudaEnabledDeviceCount|nvmlInit|` +
 	`CUDA initialization:|failed to initiali[sz]e CUDA|number of (?:gpus|devices) available|query device count`)
 
-// status fills the slots of a status. The calls of NCCL and MPI are not the program's.
-func (r *record) status(s *tables.Status) string {
-	if starts.MatchString(r.text) && s.Code != 2 && s.Code != 3 &&
+// judgeStatus fills the slots of a status. The calls of NCCL and MPI are not the program's.
+func judgeStatus(r *record.Record, s *tables.Status) string {
+	if starts.MatchString(r.Text) && s.Code != 2 && s.Code != 3 &&
 		(s.Blame == "" || Blame(s.Blame) == Program || Blame(s.Blame) == Unknown) {
-		r.kind, r.slots["name"], r.slots["code"] = "start", s.Name, strconv.Itoa(s.Code)
-		if strings.Contains(r.text, "(-1)") { // TensorFlow's own, of a library that is only a stub
-			r.slots["name"], r.slots["code"] = "the driver's library answers no call", "-1"
+		r.Kind, r.Slots["name"], r.Slots["code"] = "start", s.Name, strconv.Itoa(s.Code)
+		if strings.Contains(r.Text, "(-1)") { // TensorFlow's own, of a library that is only a stub
+			r.Slots["name"], r.Slots["code"] = "the driver's library answers no call", "-1"
 		}
-		r.slots["meaning"] = s.Meaning
+		r.Slots["meaning"] = s.Meaning
 		return "start"
 	}
-	r.slots["name"], r.slots["code"], r.slots["meaning"] = s.Name, strconv.Itoa(s.Code), s.Meaning
-	r.slots["cause"], r.slots["blame"] = s.Cause, cmp.Or(s.Blame, string(Unknown))
-	if strings.Contains(r.text, "NCCL") && s.Blame == string(Program) && s.Cause == "invalid-argument" {
-		r.slots["blame"], r.slots["cause"] = string(Unknown), "nccl-cuda-error"
+	r.Slots["name"], r.Slots["code"], r.Slots["meaning"] = s.Name, strconv.Itoa(s.Code), s.Meaning
+	r.Slots["cause"], r.Slots["blame"] = s.Cause, cmp.Or(s.Blame, string(Unknown))
+	if strings.Contains(r.Text, "NCCL") && s.Blame == string(Program) && s.Cause == "invalid-argument" {
+		r.Slots["blame"], r.Slots["cause"] = string(Unknown), "nccl-cuda-error"
 	}
 	return "status"
 }

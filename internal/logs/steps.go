@@ -4,19 +4,8 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
-	"cudacompat/internal/logs/signature"
 	"cudacompat/matrix/pin"
 )
-
-// steps returns the steps of an answer with the record's slots.
-func (r *record) steps(list []string) (do []string) {
-	for _, words := range list {
-		if text, ok := signature.FillStep(words, func(name string) string { return r.slotIn(words, name) }); ok {
-			do = append(do, text)
-		}
-	}
-	return do
-}
 
 // A command at the beginning of a step, what stands in one for a word of the reader's own, and what begins another way.
 var (

@@ -7,6 +7,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs/logtext"
+	"cudacompat/internal/logs/record"
 )
 
 // finish is the last part of a log, whatever it contains. It shows whether the program continued after its errors.
@@ -200,9 +201,9 @@ func wentOnAfter(f *finding, sources []Source) Diagnosis {
 
 // raisedAfter reports whether an exception was raised after the work that followed a finding. That exception ended the
 // program.
-func (f *finding) raisedAfter(r record) bool {
-	return r.kind == "exception" && r.frames != nil && !r.notice && !r.earlier && r.source == f.Source &&
-		f.WentOn > 0 && r.line > f.WentOn
+func (f *finding) raisedAfter(r record.Record) bool {
+	return r.Kind == "exception" && r.Frames != nil && !r.Notice && !r.Earlier && r.Source == f.Source &&
+		f.WentOn > 0 && r.Line > f.WentOn
 }
 
 // ofKernel matches kernel messages about GPUs and memory. The kernel log continues whatever fails.

@@ -8,6 +8,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs/logtext"
+	"cudacompat/internal/logs/record"
 	"cudacompat/internal/redact"
 )
 
@@ -16,59 +17,60 @@ const maxSuspects = 3
 
 // addSuspects quotes the lines about failures in a log with no known error: first the one that most likely ended the
 // program, then the others in the log's order.
-func (d *Diagnosis) addSuspects(records []record, sources []Source) {
+func (d *Diagnosis) addSuspects(records []record.Record, sources []Source) {
 	chosen := suspects(records)
 	if len(chosen) > 1 {
 		slices.Sort(chosen[1:])
 	}
 	for _, i := range chosen {
-		f := records[i].finding(answer{})
+		f := newFinding(&records[i], answer{})
 		d.Lines = append(d.Lines, quote(&f.Hit, sources))
 	}
 	if len(chosen) > 0 {
 		d.Because = "None of the errors in this log is known here; these lines look most like the failure."
-		d.Do = records[chosen[0]].searched()
+		d.Do = listSearchSteps(&records[chosen[0]])
 	}
 }
 
-// searched returns the step for an unknown failure: the words to search for, if it is the first.
-func (r *record) searched() []string {
+// listSearchSteps returns the step for an unknown failure: the words to search for, if it is the first.
+func listSearchSteps(r *record.Record) []string {
 	name := "unknown-line"
-	switch _, found := r.ofIssues(); {
+	switch _, found := fillIssueWords(r); {
 	case found:
 		name = "unknown-theirs"
-	case r.frames != nil:
-		name, r.slots["place"] = "unknown-own", r.whereToLook()
-	case r.compiles():
+	case r.Frames != nil:
+		name, r.Slots["place"] = "unknown-own", findPlaceToLook(r)
+	case isFromCompiler(r):
 		name = "unknown-compile"
 	}
-	if r.slots["words"] == "" {
-		said := redact.Redact(r.text)
-		r.slots["words"] = searchable(cmp.Or(compilerSays.FindString(said), logtext.TrimLoggerPrefix(logtext.TrimCollectorPrefix(said))))
+	if r.Slots["words"] == "" {
+		said := redact.Redact(r.Text)
+		r.Slots["words"] = searchable(cmp.Or(compilerSays.FindString(said), logtext.TrimLoggerPrefix(logtext.TrimCollectorPrefix(said))))
 	}
 	steps := slices.Clone(answerOf(name).do)
 	for i := range steps { // no slot: what stands in one is looked through for secrets, as a number may be
-		steps[i] = strings.ReplaceAll(steps[i], "LINE", strconv.Itoa(r.line))
+		steps[i] = strings.ReplaceAll(steps[i], "LINE", strconv.Itoa(r.Line))
 	}
-	return r.steps(steps)
+	return r.FillSteps(steps)
 }
 
 // compilerSays matches a compiler's message after the place in the source.
 var compilerSays = lazyregexp.New(`(?:fatal )?error(?: \w?\d+)?: .*|undefined reference to .*`)
 
-// compiles reports whether a record is a compiler's about a place in a source, or a linker's about an undefined symbol.
-func (r *record) compiles() bool {
-	return strings.HasPrefix(r.kind, "compile-") || r.kind == "unresolved"
+// isFromCompiler reports whether a record is a compiler's about a place in a source, or a linker's about an undefined
+// symbol.
+func isFromCompiler(r *record.Record) bool {
+	return strings.HasPrefix(r.Kind, "compile-") || r.Kind == "unresolved"
 }
 
 // suspects returns the indexes of the records that most likely ended the program, the first of equals: exceptions
 // before lines that call themselves errors, and those before others. Repetitions count once.
-func suspects(records []record) (chosen []int) {
+func suspects(records []record.Record) (chosen []int) {
 	seen := map[string]bool{}
 	for least := 3; least >= 0; least-- {
 		for i := range records {
-			said := logtext.TrimLoggerPrefix(records[i].text)
-			if records[i].suspicion() != least || seen[said] {
+			said := logtext.TrimLoggerPrefix(records[i].Text)
+			if rateSuspicion(&records[i]) != least || seen[said] {
 				continue
 			}
 			if len(chosen) == maxSuspects {
@@ -81,18 +83,18 @@ func suspects(records []record) (chosen []int) {
 	return chosen
 }
 
-// suspicion returns how likely a line about a failure is the one that ended its program. For a notice it is 0.
-func (r *record) suspicion() int {
+// rateSuspicion returns how likely a line about a failure is the one that ended its program. For a notice it is 0.
+func rateSuspicion(r *record.Record) int {
 	switch {
-	case r.notice, slices.Contains(statements, r.kind) && !severe.MatchString(r.text):
+	case r.Notice, slices.Contains(statements, r.Kind) && !severe.MatchString(r.Text):
 		return -1
-	case r.isTakenDown(), passesFailure.MatchString(r.text), headsFailure.MatchString(logtext.TrimLoggerPrefix(r.text)):
+	case isTakenDown(r), passesFailure.MatchString(r.Text), headsFailure.MatchString(logtext.TrimLoggerPrefix(r.Text)):
 		return 0
-	case r.frames != nil:
+	case r.Frames != nil:
 		return 3
-	case r.kind == "exception", r.compiles():
+	case r.Kind == "exception", isFromCompiler(r):
 		return 2
-	case aloud.MatchString(r.text):
+	case record.ErrorLine.MatchString(r.Text):
 		return 1
 	}
 	return 0

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/record"
 )
 
 // takenDown matches exceptions that parts of a program raise during teardown: a cancelled task, an engine, an actor or
@@ -19,20 +20,20 @@ var headsFailure = lazyregexp.New(`Exception in ASGI application$|^Exception in 
 	`[Ss]ee (?:root cause|stack trace|the (?:error|log)s?)\b.* above`)
 
 // isTakenDown reports whether an exception only shows that the program or its partner was being taken down.
-func (r *record) isTakenDown() bool {
-	if r.kind != "exception" {
+func isTakenDown(r *record.Record) bool {
+	if r.Kind != "exception" {
 		return false
 	}
-	class := r.slot("class")
-	return takenDown.MatchString(class) || losesPartner(r.raisingFrame(), class)
+	class := r.Slot("class")
+	return takenDown.MatchString(class) || losesPartner(r.RaisingFrame(), class)
 }
 
 // failedBefore reports whether the log has, above a line of it, an exception that no teardown explains.
-func failedBefore(records []record, source, line int) bool {
+func failedBefore(records []record.Record, source, line int) bool {
 	for i := range records {
 		r := &records[i]
-		if r.source == source && r.line < line && r.kind == "exception" && r.frames != nil && !r.notice && !r.earlier &&
-			!r.isTakenDown() && !ofPartner.MatchString(r.text) {
+		if r.Source == source && r.Line < line && r.Kind == "exception" && r.Frames != nil && !r.Notice && !r.Earlier &&
+			!isTakenDown(r) && !ofPartner.MatchString(r.Text) {
 			return true
 		}
 	}
@@ -44,7 +45,7 @@ func (j *judging) putOwnLineFirst(d *Diagnosis) {
 	if d.Cause != "xid-of-the-program" {
 		return
 	}
-	own := slices.IndexFunc(d.Lines, func(l Line) bool { return !ofKernel.MatchString(l.Text) && aloud.MatchString(l.Text) })
+	own := slices.IndexFunc(d.Lines, func(l Line) bool { return !ofKernel.MatchString(l.Text) && record.ErrorLine.MatchString(l.Text) })
 	if own > 0 {
 		line := d.Lines[own]
 		d.Lines = slices.Insert(slices.Delete(d.Lines, own, own+1), 0, line)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/record"
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 )
@@ -64,7 +65,7 @@ func (f *finding) ofNoTarget(arch string) {
 
 // toolkitsFor returns the first toolkit that compiles for a capability, and the last one if later ones do not.
 func toolkitsFor(capability string) (first, last version.Number) {
-	for _, c := range tables.Rows[tables.Chip](nameTables()) {
+	for _, c := range tables.Rows[tables.Chip](record.Tables()) {
 		if c.Capability.String() != capability {
 			continue
 		}
@@ -82,8 +83,8 @@ func toolkitsFor(capability string) (first, last version.Number) {
 func readLink(f *finding) bool {
 	file := f.Group("file")
 	f.because = fmt.Sprintf("The driver's library is there (%s), and the link libcuda.so to it is not.", file)
-	r := record{slots: map[string]string{"file": file, "link": file[:strings.LastIndexByte(file, '/')+1] + "libcuda.so"}}
-	f.do = r.steps([]string{"make the link: `sudo ln -s {file} {link}`",
+	r := record.Record{Slots: map[string]string{"file": file, "link": file[:strings.LastIndexByte(file, '/')+1] + "libcuda.so"}}
+	f.do = r.FillSteps([]string{"make the link: `sudo ln -s {file} {link}`",
 		"without root: `mkdir -p ~/cuda && ln -s {file} ~/cuda/libcuda.so && export TRITON_LIBCUDA_PATH=~/cuda`"})
 	return true
 }

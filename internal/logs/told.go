@@ -7,42 +7,50 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs/logtext"
+	"cudacompat/internal/logs/record"
 	"cudacompat/internal/logs/traceback"
 )
 
-// detailed adds to the answer about an exception what its calls and its source line show: where to look, which package
-// called which, whether a file was read or written. It never changes the blame.
-func (r *record) detailed(answer string) string {
-	r.slots["place"] = r.whereToLook()
-	switch class := r.slot("class"); {
-	case answer == "given-file" && writes.MatchString(r.slot("source")) && strings.HasPrefix(class, "FileNotFound"):
+// Patterns for a source line that writes a file, and one that unpacks a tensor's shape.
+var (
+	writes = lazyregexp.New(`open\(.*,\s*(?:mode=)?['"][wax]b?\+?['"]|\.(?:save|savefig|imwrite|to_\w+|dump|mkdir|write\w*)\(|` +
+		`FileHandler\(|VideoWriter\(`)
+	takesShape = lazyregexp.New(`\.(?:shape\b|size\(\))`)
+)
+
+// addDetails adds to the answer about an exception what its calls and its source line show: where to look, which
+// package called which, whether a file was read or written. It never changes the blame.
+func addDetails(r *record.Record, answer string) string {
+	r.Slots["place"] = findPlaceToLook(r)
+	switch class := r.Slot("class"); {
+	case answer == "given-file" && writes.MatchString(r.Slot("source")) && strings.HasPrefix(class, "FileNotFound"):
 		return "no-directory"
 	case answer == "usage" && class == "AttributeError":
-		return r.undeclaredOption()
-	case answer == "network-down" && r.downloads():
+		return nameOption(r)
+	case answer == "network-down" && isDownload(r):
 		return "download"
 	case answer == "packages-do-not-fit":
-		return r.misfit(class)
+		return judgeMisfit(r, class)
 	case answer == "program" || answer == "input":
-		return r.withPlace(answer)
+		return addPlace(r, answer)
 	}
 	return answer
 }
 
-// downloads reports whether an exception was raised while a file was downloaded.
-func (r *record) downloads() bool {
-	return slices.ContainsFunc(r.frames, func(f traceback.Frame) bool { return fetches.MatchString(f.Function) })
+// isDownload reports whether an exception was raised while a file was downloaded.
+func isDownload(r *record.Record) bool {
+	return slices.ContainsFunc(r.Frames, func(f traceback.Frame) bool { return fetches.MatchString(f.Function) })
 }
 
 // fetches matches functions that download files: Python's library, PyTorch's and the Hugging Face hub's.
 var fetches = lazyregexp.New(`(?i)download|^do_open$|^urlopen$|^urlretrieve$|cached_file|from_pretrained|load_state_dict_from_url`)
 
-// whereToLook returns the last call of the program's own code, or the line that Python cannot parse.
-func (r *record) whereToLook() string {
-	if at := r.slot("place"); at != "" {
+// findPlaceToLook returns the last call of the program's own code, or the line that Python cannot parse.
+func findPlaceToLook(r *record.Record) string {
+	if at := r.Slot("place"); at != "" {
 		return at[strings.LastIndexAny(at, `/\`)+1:]
 	}
-	return r.place()
+	return r.DescribePlace()
 }
 
 // advice lists what to do about an exception in the program's own code, by the start of its class or a word of its
@@ -69,21 +77,21 @@ var advice = []struct {
 		"not set"}, "give what the message asks for"},
 }
 
-// withPlace names the place of a mistake in the program's own code, and what to do there. An error while unpacking a
+// addPlace names the place of a mistake in the program's own code, and what to do there. An error while unpacking a
 // tensor's shape concerns its dimensions.
-func (r *record) withPlace(answer string) string {
-	sentence := r.slot("sentence")
-	if strings.Contains(sentence, "values to unpack") && takesShape.MatchString(r.slot("source")) {
+func addPlace(r *record.Record, answer string) string {
+	sentence := r.Slot("sentence")
+	if strings.Contains(sentence, "values to unpack") && takesShape.MatchString(r.Slot("source")) {
 		return "shape"
 	}
-	_, own := r.ownPlace()
+	_, own := r.FindOwnPlace()
 	if answer == "input" && own {
 		answer = "program"
 	}
-	if r.slot("class") == "KeyError" {
+	if r.Slot("class") == "KeyError" {
 		answer = "program" // what was looked up is no value that somebody gave
 	}
-	if at, found := r.ofIssues(); found {
+	if at, found := fillIssueWords(r); found {
 		switch {
 		case own:
 			answer += "-called"
@@ -93,13 +101,13 @@ func (r *record) withPlace(answer string) string {
 			answer += "-theirs"
 		}
 	}
-	r.slots["advice"] = "print what is passed there, and compare it with what the message says"
+	r.Slots["advice"] = "print what is passed there, and compare it with what the message says"
 	if aboutTensor.MatchString(sentence) {
-		r.slots["advice"] = "print shapes, types and devices of what is passed there"
+		r.Slots["advice"] = "print shapes, types and devices of what is passed there"
 	}
 	for _, a := range advice {
 		if logtext.ContainsAny(sentence, a.marks) {
-			r.slots["advice"] = a.words
+			r.Slots["advice"] = a.words
 			break
 		}
 	}
@@ -113,53 +121,54 @@ var (
 	lacksArgument = lazyregexp.New(wrongCall)
 )
 
-// misfitIn returns an answer about packages that do not fit, with words to search a package's issues for, if one of its
-// calls raised the exception.
-func (r *record) misfitIn(answer string) string {
-	if _, found := r.ofIssues(); found {
+// nameMisfit returns an answer about packages that do not fit, with words to search a package's issues for, if one of
+// its calls raised the exception.
+func nameMisfit(r *record.Record, answer string) string {
+	if _, found := fillIssueWords(r); found {
 		return answer + "-in"
 	}
 	return answer
 }
 
-// ofIssues fills the slots with the words to search for in the issues of the project whose call raised an exception.
-func (r *record) ofIssues() (at traceback.Frame, found bool) {
-	at, project, found := r.theirs()
+// fillIssueWords fills the slots with the words to search for in the issues of the project whose call raised an
+// exception.
+func fillIssueWords(r *record.Record) (at traceback.Frame, found bool) {
+	at, project, found := r.FindProjectCall()
 	if found {
-		r.fillIssues(at, project)
+		fillIssues(r, at, project)
 	}
 	return at, found
 }
 
-// undeclaredOption names the option that a program reads from its arguments but does not declare.
-func (r *record) undeclaredOption() string {
-	m := lacksOption.FindStringSubmatch(r.slot("message"))
+// nameOption names the option that a program reads from its arguments but does not declare.
+func nameOption(r *record.Record) string {
+	m := lacksOption.FindStringSubmatch(r.Slot("message"))
 	if m == nil {
 		return "usage"
 	}
-	r.slots["option"] = m[1]
+	r.Slots["option"] = m[1]
 	return "option-undeclared"
 }
 
-// misfit names the calling and the called package, if an exception shows both.
-func (r *record) misfit(class string) string {
-	asker, text := r.deepest(), r.slot("message")
-	if _, project, found := r.theirs(); found && asker == "" {
+// judgeMisfit names the calling and the called package, if an exception shows both.
+func judgeMisfit(r *record.Record, class string) string {
+	asker, text := r.FindDeepestPackage(), r.Slot("message")
+	if _, project, found := r.FindProjectCall(); found && asker == "" {
 		asker = project
 	}
 	if class == "TypeError" && asker != "" && lacksArgument.MatchString(text) {
-		r.slots["asker"] = asker
+		r.Slots["asker"] = asker
 		return "misfit-call"
 	}
 	m := lacksName.FindStringSubmatch(text)
 	if m == nil {
-		return r.misfitIn("packages-do-not-fit")
+		return nameMisfit(r, "packages-do-not-fit")
 	}
 	asked, _, _ := strings.Cut(cmp.Or(m[2], m[3]), ".")
-	r.slots["name"], r.slots["asked"], r.slots["asker"] = m[1]+m[4], asked, asker
+	r.Slots["name"], r.Slots["asked"], r.Slots["asker"] = m[1]+m[4], asked, asker
 	switch asker {
 	case asked:
-		if r.isCloned() {
+		if r.IsFromClone() {
 			return "misfit-clone"
 		}
 		return "misfit-itself"

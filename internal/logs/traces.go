@@ -6,6 +6,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs/logtext"
+	"cudacompat/internal/logs/record"
 	"cudacompat/internal/logs/traceback"
 	"cudacompat/internal/version"
 )
@@ -62,7 +63,7 @@ func (t *Traces) look(lines []logtext.Line) {
 // addGPU adds a GPU that the tables know by its name.
 func (t *Traces) addGPU(name string) {
 	name = strings.TrimPrefix(strings.TrimSpace(name), "NVIDIA ")
-	chip := nameTables().ChipNamed(name)
+	chip := record.Tables().ChipNamed(name)
 	if chip == nil || len(t.GPUs) == maxTraces {
 		return
 	}

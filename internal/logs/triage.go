@@ -17,6 +17,7 @@ import (
 
 	"cudacompat/internal/logs/decide"
 	"cudacompat/internal/logs/logtext"
+	"cudacompat/internal/logs/record"
 	"cudacompat/internal/logs/signature"
 	"cudacompat/matrix/pin"
 )
@@ -117,7 +118,7 @@ type Source struct {
 // line. If a source fails or time runs out, Read returns an error that names the source, and the diagnosis covers what
 // was read before.
 func Read(ctx context.Context, signatures []signature.Signature, sources []Source) (Diagnosis, error) {
-	finder := signature.NewFinder(signatures, marks...)
+	finder := signature.NewFinder(signatures, record.TroubleMarks...)
 	j := judging{sources: sources, unread: []string{}}
 	var failed error
 	for i, src := range sources {

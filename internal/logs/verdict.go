@@ -8,6 +8,7 @@ import (
 
 	"cudacompat/internal/logs/decide"
 	"cudacompat/internal/logs/logtext"
+	"cudacompat/internal/logs/record"
 	"cudacompat/internal/logs/signature"
 	"cudacompat/internal/redact"
 	"cudacompat/matrix"
@@ -23,14 +24,14 @@ type finding struct {
 	because string
 	do      []string
 	with    []signature.Hit // lines that the meaning rests on besides its own
-	form    *record         // that made it; nil where a row did
+	form    *record.Record  // that made it; nil where a row did
 	byWords bool            // the form read no more than words: nothing is prescribed
 }
 
 // judging collects what was read of all logs, to judge it together.
 type judging struct {
 	events  [][]signature.Hit // by log
-	records []record          // of all logs
+	records []record.Record   // of all logs
 	kept    [][]logtext.Line  // by log: the lines that were read by grammar
 	ends    []closing         // by log
 	sources []Source
@@ -68,7 +69,7 @@ func (j *judging) hints() (all []clue) {
 // decide finds the claim that answers, among the matching rows and the records of the grammars.
 func (j *judging) decide() Diagnosis {
 	seen, harmless := withoutHarmless(slices.Concat(j.events...))
-	first := saidFirst(j.records)
+	first := record.FindFirstRank(j.records)
 	var past *finding
 	outlived := func(f finding) bool {
 		if f.outlived() && !f.Earlier && f.blame != Unknown && (past == nil || f.Signature.Weight > past.Signature.Weight) {
@@ -81,7 +82,7 @@ func (j *judging) decide() Diagnosis {
 		j.events[i], _ = withoutHarmless(j.events[i])
 		rows[i] = ofFirst(slices.DeleteFunc(findings(j.events[i], seen), outlived), first)
 	}
-	forms := ofFirst(slices.DeleteFunc(structural(j.records, nameTables()), outlived), first)
+	forms := ofFirst(slices.DeleteFunc(structural(j.records, record.Tables()), outlived), first)
 	claims := make([][]decide.Claim, len(rows))
 	for i := range rows {
 		claims[i] = claimsOf(rows[i])
@@ -101,7 +102,7 @@ func (j *judging) decide() Diagnosis {
 		d.byWords, d.slots = f.byWords, f.slots()
 		return d
 	}
-	records := slices.DeleteFunc(slices.Clone(j.records), func(r record) bool { return r.earlier || r.onlyBears() })
+	records := slices.DeleteFunc(slices.Clone(j.records), func(r record.Record) bool { return r.Earlier || isSupporting(r) })
 	if len(harmless) > 0 && len(records) == 0 && find(seen, trouble) == nil && find(seen, pythonTraceback) == nil {
 		return nothingWrong(harmless, j.sources)
 	}
@@ -115,7 +116,7 @@ func (f *finding) saysHowMuch() bool {
 	if !strings.HasPrefix(f.Signature.ID, "record-") {
 		return f.Group("want") != ""
 	}
-	return f.form.slot("want") != ""
+	return f.form.Slot("want") != ""
 }
 
 // claimsOf converts findings to the form that package decide compares.
@@ -149,7 +150,7 @@ var ofTables = []string{"record-status", "record-memory", "record-symbol", "reco
 
 // undecidedDiagnosis returns the diagnosis of a log that does not show who is to blame. It names the error that the job
 // survived, or the possible causes.
-func undecidedDiagnosis(past *finding, seen []signature.Hit, records []record, sources []Source) Diagnosis {
+func undecidedDiagnosis(past *finding, seen []signature.Hit, records []record.Record, sources []Source) Diagnosis {
 	d := nothing()
 	if past != nil && !slices.ContainsFunc(records, past.raisedAfter) {
 		d = wentOnAfter(past, sources)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/record"
 	"cudacompat/internal/logs/traceback"
 )
 
@@ -25,19 +26,19 @@ var byWords = []string{"exception", "complaint", "speaker", "asked", "given", "s
 var exact = []string{"no-directory", "file-exists", "disk-full", "port", "encoding", "download", "proxy-answered", "no-such-address",
 	"shared-memory", "kernel-source", "module-triton", "program-theirs", "program-cloned", "input-theirs", "packages-do-not-fit-in", "newer-file"}
 
-// prescribes reports whether a record contains enough to recommend a fix: a form whose line says everything, a slot
+// canPrescribe reports whether a record contains enough to recommend a fix: a form whose line says everything, a slot
 // that the answer uses, or the file and line of the user's own code.
-func (r *record) prescribes(a answer) bool {
-	if !slices.Contains(byWords, r.kind) || slices.Contains(exact, a.name) || r.slot("pair") != "" {
+func canPrescribe(r *record.Record, a answer) bool {
+	if !slices.Contains(byWords, r.Kind) || slices.Contains(exact, a.name) || r.Slot("pair") != "" {
 		return true
 	}
-	_, own := r.ownPlace()
-	if slices.Contains(ofOwnPlace, a.name) && (own || r.edited || strings.Contains(r.slot("place"), ", line ")) {
+	_, own := r.FindOwnPlace()
+	if slices.Contains(ofOwnPlace, a.name) && (own || r.Edited || strings.Contains(r.Slot("place"), ", line ")) {
 		return true
 	}
 	words := a.because + strings.Join(a.do, "")
 	return slices.ContainsFunc(concrete, func(name string) bool {
-		return r.slot(name) != "" && strings.Contains(words, "{"+name+"}")
+		return r.Slot(name) != "" && strings.Contains(words, "{"+name+"}")
 	})
 }
 
@@ -48,13 +49,13 @@ var ofOwnPlace = []string{"program", "program-called", "input-called", "input", 
 var observes = lazyregexp.New("^(?:run `(?:nvidia-smi|dmesg|ldd|ldconfig|df|ls|lscpu|id|journalctl|systemctl|kubectl|sinfo|env|which|type|cat|grep|free|" +
 	"cudacompat doctor|curl|nc|python -m pip (?:list|show|check)|pip (?:check|list|show)|vulkaninfo|clinfo|ffmpeg -|find |ss |file )|run the program with |see |read |look )")
 
-// searchedByWords returns the steps of an answer that rests on words alone: the words to search for, and the one
+// listWordSearchSteps returns the steps of an answer that rests on words alone: the words to search for, and the one
 // observation that would decide.
-func (r *record) searchedByWords(a answer) []string {
-	do := r.searched()[:1]
+func listWordSearchSteps(r *record.Record, a answer) []string {
+	do := listSearchSteps(r)[:1]
 	for _, step := range a.do {
 		if observes.MatchString(step) {
-			return append(do, r.steps([]string{step})...)
+			return append(do, r.FillSteps([]string{step})...)
 		}
 	}
 	return do
@@ -63,7 +64,7 @@ func (r *record) searchedByWords(a answer) []string {
 // slots returns what the line of a finding says of things.
 func (f *finding) slots() map[string]string {
 	if f.form != nil {
-		return f.form.slots
+		return f.form.Slots
 	}
 	return f.Groups()
 }
@@ -71,10 +72,11 @@ func (f *finding) slots() map[string]string {
 // stackCore are the projects that only do what the code above them asks.
 var stackCore = []string{"torch", "python", "numpy", "jax", "jaxlib", "tensorflow", "keras"}
 
-// outsideTorch returns the deepest call of a traceback that is a project's and not of the frameworks that it calls.
-func (r *record) outsideTorch() (at traceback.Frame, project string, found bool) {
-	for _, f := range slices.Backward(r.frames) {
-		p := r.ofProject(f)
+// findCallOutsideTorch returns the deepest call of a traceback that is a project's and not of the frameworks that it
+// calls.
+func findCallOutsideTorch(r *record.Record) (at traceback.Frame, project string, found bool) {
+	for _, f := range slices.Backward(r.Frames) {
+		p := r.FindProject(f)
 		if p != "" && !f.OnlyForwards() && !slices.Contains(stackCore, p) {
 			return f, p, true
 		}
@@ -83,10 +85,10 @@ func (r *record) outsideTorch() (at traceback.Frame, project string, found bool)
 }
 
 // fillIssues fills the slots by which the issues of a project are searched.
-func (r *record) fillIssues(at traceback.Frame, project string) {
-	r.slots["file"], r.slots["words"] = at.File(), r.searchWords(at)
-	r.slots["project"] = cmp.Or(distributions[project], brings[project], project)
-	r.slots["issues"] = strings.TrimSpace(r.slots["project"] + " " + r.slot("release"))
+func fillIssues(r *record.Record, at traceback.Frame, project string) {
+	r.Slots["file"], r.Slots["words"] = at.File(), chooseSearchWords(r, at)
+	r.Slots["project"] = cmp.Or(distributions[project], brings[project], project)
+	r.Slots["issues"] = strings.TrimSpace(r.Slots["project"] + " " + r.Slot("release"))
 }
 
 // The parts of a message that say nothing to others: names that were taken out, what stands in braces, times and

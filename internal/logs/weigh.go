@@ -4,35 +4,19 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs/decide"
 	"cudacompat/internal/logs/logtext"
+	"cudacompat/internal/logs/record"
 	"cudacompat/internal/logs/signature"
 	"cudacompat/internal/logs/traceback"
-	"cudacompat/internal/redact"
 	"cudacompat/internal/tables"
 )
 
-// names holds the tables of statuses, libraries and Xids that a site gave instead of the embedded ones.
-var names atomic.Pointer[tables.Tables]
-
-// Use makes all later reading use the names of these tables instead of the embedded ones. They include a site's own
-// rows.
-func Use(t *tables.Tables) { names.Store(t) }
-
-// nameTables returns the tables of names.
-func nameTables() *tables.Tables {
-	if t := names.Load(); t != nil {
-		return t
-	}
-	return tables.Embedded()
-}
-
 // weighers return the answer for each kind of record, using small tables of names. A notice has none, and an empty
 // answer means that the record says nothing here.
-var weighers = map[string]func(*record, *tables.Tables) string{
+var weighers = map[string]func(*record.Record, *tables.Tables) string{
 	"exception":        weighException,
 	"first-rank":       weighFirstRank,
 	"ray-memory":       always("ray-memory"),
@@ -125,15 +109,15 @@ var weighers = map[string]func(*record, *tables.Tables) string{
 }
 
 // never returns no answer, for records that only others need.
-func never(*record, *tables.Tables) string { return "" }
+func never(*record.Record, *tables.Tables) string { return "" }
 
-// onlyBears reports whether a record is no fault and only affects the meaning of others.
-func (r record) onlyBears() bool { return r.kind == "pci" || r.kind == "gpu-seen" }
+// isSupporting reports whether a record is no fault and only affects the meaning of others.
+func isSupporting(r record.Record) bool { return r.Kind == "pci" || r.Kind == "gpu-seen" }
 
 // weighPackageTool distinguishes what a package tool could not do from what the system prevented.
-func weighPackageTool(r *record, _ *tables.Tables) string {
-	if about := areaOf(r.text); about == diskFull {
-		r.slots["sentence"] = logtext.TrimLoggerPrefix(r.text)
+func weighPackageTool(r *record.Record, _ *tables.Tables) string {
+	if about := record.FindArea(r.Text); about == diskFull {
+		r.Slots["sentence"] = logtext.TrimLoggerPrefix(r.Text)
 		return about
 	}
 	return "package-tool"
@@ -145,30 +129,30 @@ const diskFull = "disk-full"
 
 var endBuilds = []string{diskFull, "node-not-reached"}
 
-func always(name string) func(*record, *tables.Tables) string {
-	return func(*record, *tables.Tables) string { return name }
+func always(name string) func(*record.Record, *tables.Tables) string {
+	return func(*record.Record, *tables.Tables) string { return name }
 }
 
 // structural returns the findings that the records make.
-func structural(records []record, t *tables.Tables) []finding {
+func structural(records []record.Record, t *tables.Tables) []finding {
 	var all []finding
-	inBuild := slices.ContainsFunc(records, func(r record) bool { return r.kind == "build" })
+	inBuild := slices.ContainsFunc(records, func(r record.Record) bool { return r.Kind == "build" })
 	for i := range records {
 		r := &records[i]
-		weigh := weighers[r.kind]
-		if weigh == nil || r.notice && (goesOnBy.MatchString(r.text) && r.kind != "on-cpu" ||
-			!slices.Contains(telling, r.kind) && !starts.MatchString(r.text)) {
+		weigh := weighers[r.Kind]
+		if weigh == nil || r.Notice && (goesOnBy.MatchString(r.Text) && r.Kind != "on-cpu" ||
+			!slices.Contains(telling, r.Kind) && !starts.MatchString(r.Text)) {
 			continue
 		}
 		a := answerOf(weigh(r, t))
-		if inBuild && a.cause == kernelSource && strings.HasPrefix(r.kind, "compile-") {
+		if inBuild && a.cause == kernelSource && strings.HasPrefix(r.Kind, "compile-") {
 			a = answerOf("compile-error") // the source is a package's
 		}
-		if r.notice || r.kind == "complaint" || !r.terminal() || r.caught && a.blame == Program {
+		if r.Notice || r.Kind == "complaint" || !isTerminal(r) || r.Replaced && a.blame == Program {
 			a.weight = min(a.weight, decide.Warning)
 		}
 		if a.name != "" {
-			all = append(all, r.finding(a))
+			all = append(all, newFinding(r, a))
 		}
 	}
 	all = append(all, comparedFindings(records)...)
@@ -181,13 +165,13 @@ func structural(records []record, t *tables.Tables) []finding {
 	}) {
 		all = slices.DeleteFunc(all, func(f finding) bool { return f.cause == "package-did-not-build" })
 	}
-	if saidFirst(records) != nil {
+	if record.FindFirstRank(records) != nil {
 		all = slices.DeleteFunc(all, func(f finding) bool { return f.Signature.ID == "record-exit" }) // it says which rank's
 	}
-	if slices.ContainsFunc(records, func(r record) bool { return r.kind == "exception" }) {
+	if slices.ContainsFunc(records, func(r record.Record) bool { return r.Kind == "exception" }) {
 		all = slices.DeleteFunc(all, func(f finding) bool { return f.cause == onCPU }) // it did not go on
 	}
-	if slices.ContainsFunc(records, func(r record) bool { return r.kind == "amd" }) {
+	if slices.ContainsFunc(records, func(r record.Record) bool { return r.Kind == "amd" }) {
 		all = slices.DeleteFunc(all, func(f finding) bool { return f.cause != "amd-not-judged" })
 	}
 	return all
@@ -196,10 +180,10 @@ func structural(records []record, t *tables.Tables) []finding {
 // statements lists the kinds of lines that may merely describe a state.
 var statements = []string{"no-gpu", "version", "no-cuda-build", "driver"}
 
-// terminal reports whether a record says that something ended and does not merely describe a state.
-func (r *record) terminal() bool {
-	return !slices.Contains(statements, r.kind) || r.frames != nil || aloud.MatchString(r.text) ||
-		traceback.RaisedLine.MatchString(logtext.TrimLoggerPrefix(r.text))
+// isTerminal reports whether a record says that something ended and does not merely describe a state.
+func isTerminal(r *record.Record) bool {
+	return !slices.Contains(statements, r.Kind) || r.Frames != nil || record.ErrorLine.MatchString(r.Text) ||
+		traceback.RaisedLine.MatchString(logtext.TrimLoggerPrefix(r.Text))
 }
 
 // kernelSource is the cause for a compiler error in a program's own kernel.
@@ -207,27 +191,27 @@ const kernelSource = "kernel-source"
 
 // comparedFindings returns the findings that need several records: one card that does not answer beside others that do,
 // and a library without the GPU in a process that has it.
-func comparedFindings(records []record) []finding {
-	var dead, alive, seen, without *record
+func comparedFindings(records []record.Record) []finding {
+	var dead, alive, seen, without *record.Record
 	for i := range records {
 		switch r := &records[i]; {
-		case r.kind == "pci" && r.slot("rev") == "ff":
+		case r.Kind == "pci" && r.Slot("rev") == "ff":
 			dead = cmp.Or(dead, r)
-		case r.kind == "pci":
+		case r.Kind == "pci":
 			alive = r
-		case r.kind == "gpu-seen":
+		case r.Kind == "gpu-seen":
 			seen = r
-		case r.kind == "on-cpu" && strings.Contains(r.text, "not available"):
+		case r.Kind == "on-cpu" && strings.Contains(r.Text, "not available"):
 			without = cmp.Or(without, r)
 		}
 	}
 	var all []finding
 	if dead != nil && alive != nil {
-		dead.slots["sentence"] = strings.TrimSpace(dead.text)
-		all = append(all, dead.finding(answerOf("off-the-bus")))
+		dead.Slots["sentence"] = strings.TrimSpace(dead.Text)
+		all = append(all, newFinding(dead, answerOf("off-the-bus")))
 	}
 	if seen != nil && without != nil {
-		all = append(all, without.finding(answerOf("no-cuda-build")))
+		all = append(all, newFinding(without, answerOf("no-cuda-build")))
 	}
 	return all
 }
@@ -237,29 +221,29 @@ var telling = []string{"on-cpu", "gpu-arch", "nvml", "socket"}
 
 // weighSocket judges the missing socket of a service. A program that only warns of it tries again, unless that is its
 // last line.
-func weighSocket(r *record, _ *tables.Tables) string {
-	if r.notice && !r.final {
+func weighSocket(r *record.Record, _ *tables.Tables) string {
+	if r.Notice && !r.Final {
 		return ""
 	}
 	return "socket"
 }
 
-// finding returns the finding for an answer, with the record's slots.
-func (r *record) finding(a answer) finding {
-	s := &signature.Signature{ID: "record-" + r.kind, Cause: cmp.Or(r.slot("cause"), a.cause), Weight: a.weight,
-		Blame: cmp.Or(Blame(r.slot("blame")), a.blame), Rule: a.rule}
-	s.Root, s.Echo = r.isRoot(), slices.Contains(passOn, r.kind)
-	if s.Blame == Unknown && r.kind != "amd" && r.kind != "first-rank" && !s.Root {
+// newFinding returns the finding for an answer, with the record's slots.
+func newFinding(r *record.Record, a answer) finding {
+	s := &signature.Signature{ID: "record-" + r.Kind, Cause: cmp.Or(r.Slot("cause"), a.cause), Weight: a.weight,
+		Blame: cmp.Or(Blame(r.Slot("blame")), a.blame), Rule: a.rule}
+	s.Root, s.Echo = isRoot(r), slices.Contains(passOn, r.Kind)
+	if s.Blame == Unknown && r.Kind != "amd" && r.Kind != "first-rank" && !s.Root {
 		s.Weight = decide.Warning
 	}
-	f := finding{Hit: signature.Hit{Signature: s, Order: 1 << 20, Source: r.source, Line: r.line, Text: r.text,
-		Match: []int{0, len(r.text)}, WentOn: r.wentOn, OnGPU: r.onGPU, Latest: r.line, Calm: r.calm,
-		InJournal: r.inJournal, Built: r.built, Earlier: r.earlier, From: r.from},
-		cause: s.Cause, blame: s.Blame, rule: s.Rule, because: r.fill(a.because), form: r}
-	f.byWords = a.name != "" && s.Blame != Unknown && !r.prescribes(a)
-	switch f.do = r.steps(a.do); {
+	f := finding{Hit: signature.Hit{Signature: s, Order: 1 << 20, Source: r.Source, Line: r.Line, Text: r.Text,
+		Match: []int{0, len(r.Text)}, WentOn: r.WentOn, OnGPU: r.OnGPU, Latest: r.Line, Calm: r.Calm,
+		InJournal: r.InJournal, Built: r.Built, Earlier: r.Earlier, From: r.From},
+		cause: s.Cause, blame: s.Blame, rule: s.Rule, because: r.FillSentence(a.because), form: r}
+	f.byWords = a.name != "" && s.Blame != Unknown && !canPrescribe(r, a)
+	switch f.do = r.FillSteps(a.do); {
 	case f.byWords:
-		f.do = r.searchedByWords(a)
+		f.do = listWordSearchSteps(r, a)
 	case len(f.do) == 0:
 		f.do = stepsOf(f.cause)
 	}
@@ -274,9 +258,9 @@ var (
 )
 
 // isRoot reports whether a record names what failed.
-func (r *record) isRoot() bool {
-	return !r.notice && !r.earlier && (slices.Contains(roots, r.kind) || r.kind == "exit" && endsRank.MatchString(r.text) ||
-		r.kind == "processor" && endsRank.MatchString(r.text))
+func isRoot(r *record.Record) bool {
+	return !r.Notice && !r.Earlier && (slices.Contains(roots, r.Kind) || r.Kind == "exit" && endsRank.MatchString(r.Text) ||
+		r.Kind == "processor" && endsRank.MatchString(r.Text))
 }
 
 // endsRank matches torchrun's line with the signal that ended a rank.
@@ -284,7 +268,7 @@ var endsRank = lazyregexp.New(`\bexitcode *: *-(?:4|7|11)\b`)
 
 // stepsOf returns the steps of a curated row with the same cause, if they use no text of its line.
 func stepsOf(cause string) []string {
-	for _, row := range tables.Rows[tables.Signature](nameTables()) {
+	for _, row := range tables.Rows[tables.Signature](record.Tables()) {
 		if row.Cause == cause && len(row.Do) > 0 && !signature.Placeholder.MatchString(strings.Join(row.Do, "")) {
 			return slices.Clone(row.Do)
 		}
@@ -292,54 +276,30 @@ func stepsOf(cause string) []string {
 	return nil
 }
 
-// maxSentence is the maximum length of a fault's sentence.
-const maxSentence = 120
-
-// fillSlots inserts slots into words. An empty slot becomes nothing.
-func (r *record) fillSlots(words string) string {
-	return signature.Placeholder.ReplaceAllStringFunc(words, func(name string) string {
-		return redact.Within(r.text, r.slot(strings.Trim(name, "{}")))
-	})
-}
-
-// fill inserts slots into words. It cuts a program's message so that the sentence stays short.
-func (r *record) fill(words string) string {
-	return signature.Placeholder.ReplaceAllStringFunc(words, func(name string) string { return r.slotIn(words, strings.Trim(name, "{}")) })
-}
-
-// slotIn returns a slot in the form for a sentence.
-func (r *record) slotIn(words, name string) string {
-	text := cmp.Or(redact.Within(r.text, r.slot(name)), "it")
-	if room := maxSentence - len(words) + len(name) + 2; len(text) > max(room, 40) && name != "words" {
-		text = strings.ToValidUTF8(text[:max(room, 40)-3], "") + "…"
-	}
-	return text
-}
-
 // severe matches words of a line about an end and not about a choice. The last line of a log needs none.
 var severe = lazyregexp.New(`(?i)error|fatal|fail|exception|abort|panic|critical|assert|cannot|can't|could ?n.t|` +
 	`unable|require|must|need|^no |not able|out of date`)
 
-func whenSevere(name string) func(*record, *tables.Tables) string {
-	return func(r *record, _ *tables.Tables) string {
-		if severe.MatchString(r.text) || r.final && r.kind != "driver" {
+func whenSevere(name string) func(*record.Record, *tables.Tables) string {
+	return func(r *record.Record, _ *tables.Tables) string {
+		if severe.MatchString(r.Text) || r.Final && r.Kind != "driver" {
 			return name
 		}
 		return ""
 	}
 }
 
-func weighNoGPU(r *record, t *tables.Tables) string {
-	if r.slot("pair") != "" {
+func weighNoGPU(r *record.Record, t *tables.Tables) string {
+	if r.Slot("pair") != "" {
 		return "no-gpu"
 	}
 	return whenSevere("no-gpu")(r, t)
 }
 
-func weighCommand(r *record, _ *tables.Tables) string {
-	r.slots["command"] = cmp.Or(r.slot("command"), r.slot("command2"), r.slot("command3"), r.slot("command4"),
-		r.slot("command5"))
-	switch name := r.slot("command"); {
+func weighCommand(r *record.Record, _ *tables.Tables) string {
+	r.Slots["command"] = cmp.Or(r.Slot("command"), r.Slot("command2"), r.Slot("command3"), r.Slot("command4"),
+		r.Slot("command5"))
+	switch name := r.Slot("command"); {
 	case name == "nvcc":
 		return "" // most programs need none
 	case strings.HasPrefix(name, "-"):
@@ -357,29 +317,29 @@ var glib = lazyregexp.New(`-(?:CRITICAL|WARNING) \*\*: |\b[a-z]\w*_\w+: assertio
 
 // weighAssertion judges a failed assertion in a compiled program: it concerns the machine, a call, or the program's
 // input.
-func weighAssertion(r *record, _ *tables.Tables) string {
-	text := cmp.Or(r.slot("expression"), r.slot("expression2"), r.slot("expression3"), r.slot("expression4"),
-		r.slot("expression5"))
-	r.slots["expression"], r.slots["sentence"] = text, text
-	about := areaOf(text)
+func weighAssertion(r *record.Record, _ *tables.Tables) string {
+	text := cmp.Or(r.Slot("expression"), r.Slot("expression2"), r.Slot("expression3"), r.Slot("expression4"),
+		r.Slot("expression5"))
+	r.Slots["expression"], r.Slots["sentence"] = text, text
+	about := record.FindArea(text)
 	switch {
-	case r.slot("expression5") != "":
+	case r.Slot("expression5") != "":
 		return "assertion"
-	case aboutStatus.MatchString(r.text) || glib.MatchString(r.text):
+	case aboutStatus.MatchString(r.Text) || glib.MatchString(r.Text):
 		return ""
-	case about == "" || slices.Contains(ofPrograms, about):
+	case about == "" || slices.Contains(record.ProgramAreas, about):
 		return "assertion"
 	}
 	return about
 }
 
 // weighAsked judges a requested feature that the program may not have been built with.
-func weighAsked(r *record, _ *tables.Tables) string {
-	r.slots["sentence"] = cmp.Or(r.slot("sentence"), r.slot("required"), logtext.TrimLoggerPrefix(r.text))
+func weighAsked(r *record.Record, _ *tables.Tables) string {
+	r.Slots["sentence"] = cmp.Or(r.Slot("sentence"), r.Slot("required"), logtext.TrimLoggerPrefix(r.Text))
 	switch {
-	case aboutStack.MatchString(r.slot("sentence")):
+	case aboutStack.MatchString(r.Slot("sentence")):
 		return ""
-	case areaOf(r.slot("sentence")) == "usage":
+	case record.FindArea(r.Slot("sentence")) == "usage":
 		return "usage"
 	}
 	return "input"
@@ -390,14 +350,14 @@ var launcherEnding = lazyregexp.New(`(?i)exit code|cancelled|signal|oom|out of m
 	`unrecogni[sz]ed|invalid option|peermem|:$|\btasks? [\d,-]+: `)
 
 // weighSpeaker judges a failed service by its purpose: to start the driver, the container or the job.
-func weighSpeaker(r *record, _ *tables.Tables) string {
-	if launcherEnding.MatchString(r.text) {
+func weighSpeaker(r *record.Record, _ *tables.Tables) string {
+	if launcherEnding.MatchString(r.Text) {
 		return ""
 	}
-	if r.slots["sentence"] = logtext.TrimLoggerPrefix(r.text); askedOfScheduler.MatchString(r.text) {
+	if r.Slots["sentence"] = logtext.TrimLoggerPrefix(r.Text); askedOfScheduler.MatchString(r.Text) {
 		return "usage"
 	}
-	r.slots["speaker"] = cmp.Or(r.slot("speaker"), "Xorg")
+	r.Slots["speaker"] = cmp.Or(r.Slot("speaker"), "Xorg")
 	return "speaker"
 }
 
@@ -410,28 +370,28 @@ var aboutStack = lazyregexp.New(`(?i)\.so\b|shared library|symbol|cuda|gpu|drive
 	`module`)
 
 // weighServed judges why Triton Inference Server rejected a model in its repository.
-func weighServed(r *record, _ *tables.Tables) string {
-	r.slots["model"] = cmp.Or(r.slot("model"), r.slot("model2"))
+func weighServed(r *record.Record, _ *tables.Tables) string {
+	r.Slots["model"] = cmp.Or(r.Slot("model"), r.Slot("model2"))
 	switch {
-	case strings.Contains(r.slot("sentence"), "unable to find backend library"):
+	case strings.Contains(r.Slot("sentence"), "unable to find backend library"):
 		return "installation"
-	case aboutStack.MatchString(r.slot("sentence")):
+	case aboutStack.MatchString(r.Slot("sentence")):
 		return ""
 	}
 	return "model-refused"
 }
 
 // weighPart names a plugin without which a server was started.
-func weighPart(r *record, _ *tables.Tables) string {
-	r.slots["part"] = cmp.Or(r.slot("part"), r.slot("part2"))
-	text := cmp.Or(r.slot("sentence"), r.slot("sentence2"))
-	r.slots["sentence"] = text
+func weighPart(r *record.Record, _ *tables.Tables) string {
+	r.Slots["part"] = cmp.Or(r.Slot("part"), r.Slot("part2"))
+	text := cmp.Or(r.Slot("sentence"), r.Slot("sentence2"))
+	r.Slots["sentence"] = text
 	if m := noModule.FindStringSubmatch(text); m != nil {
-		r.slots["module"] = m[1]
+		r.Slots["module"] = m[1]
 		return "part-module"
 	}
 	if m := traceback.DistributionDirectory.FindStringSubmatch(text); m != nil && lacksSymbol.MatchString(text) {
-		r.slots["package"] = traceback.DistributionName.FindString(m[1])
+		r.Slots["package"] = traceback.DistributionName.FindString(m[1])
 		return "part-library"
 	}
 	return "part"
@@ -440,27 +400,27 @@ func weighPart(r *record, _ *tables.Tables) string {
 // lacksSymbol matches a loader's words about a library that was built for another release of a dependency.
 var lacksSymbol = lazyregexp.New(`undefined symbol|DLL load failed|WinError 127`)
 
-func weighOperator(r *record, _ *tables.Tables) string {
-	r.slots["operator"] = cmp.Or(r.slot("operator"), r.slot("operator2"), r.slot("operator3"))
+func weighOperator(r *record.Record, _ *tables.Tables) string {
+	r.Slots["operator"] = cmp.Or(r.Slot("operator"), r.Slot("operator2"), r.Slot("operator3"))
 	return "operator"
 }
 
-func weighImage(r *record, _ *tables.Tables) string {
-	r.slots["image"] = cmp.Or(r.slot("image"), r.slot("image2"), r.slot("image3"), r.slot("image4"), r.slot("image5"))
+func weighImage(r *record.Record, _ *tables.Tables) string {
+	r.Slots["image"] = cmp.Or(r.Slot("image"), r.Slot("image2"), r.Slot("image3"), r.Slot("image4"), r.Slot("image5"))
 	return "image"
 }
 
 // weighSaid returns an answer that quotes the line.
-func weighSaid(name string) func(*record, *tables.Tables) string {
-	return func(r *record, _ *tables.Tables) string {
-		r.slots["sentence"] = logtext.TrimLoggerPrefix(r.text)
+func weighSaid(name string) func(*record.Record, *tables.Tables) string {
+	return func(r *record.Record, _ *tables.Tables) string {
+		r.Slots["sentence"] = logtext.TrimLoggerPrefix(r.Text)
 		return name
 	}
 }
 
 // weighHardware judges a fault of a GPU or its link. nvidia-smi does not know AMD's GPUs.
-func weighHardware(r *record, _ *tables.Tables) string {
-	if strings.Contains(r.text, "amdgpu") {
+func weighHardware(r *record.Record, _ *tables.Tables) string {
+	if strings.Contains(r.Text, "amdgpu") {
 		return "amd-hardware"
 	}
 	return "hardware"
@@ -469,11 +429,11 @@ func weighHardware(r *record, _ *tables.Tables) string {
 // smiEnded maps the exit statuses of nvidia-smi that say what is wrong to their meaning (man nvidia-smi, RETURN VALUE).
 var smiEnded = map[string]string{"8": "hardware", "9": "smi-driver", "12": "smi-library", "14": "hardware", "15": "hardware"}
 
-func weighSMIEnded(r *record, _ *tables.Tables) string { return smiEnded[r.slot("code")] }
+func weighSMIEnded(r *record.Record, _ *tables.Tables) string { return smiEnded[r.Slot("code")] }
 
 // weighUnreached judges an unreachable network address at which the program gave up. Many programs try again.
-func weighUnreached(r *record, _ *tables.Tables) string {
-	if r.slots["sentence"] = logtext.TrimLoggerPrefix(r.text); r.final || aloud.MatchString(r.text) {
+func weighUnreached(r *record.Record, _ *tables.Tables) string {
+	if r.Slots["sentence"] = logtext.TrimLoggerPrefix(r.Text); r.Final || record.ErrorLine.MatchString(r.Text) {
 		return "network-down"
 	}
 	return ""

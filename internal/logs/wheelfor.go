@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/record"
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 )
@@ -68,7 +69,7 @@ type wanted struct {
 // newest returns the best wheel that fits; nil if none does.
 func (w wanted) newest() *tables.Torch {
 	var best *tables.Torch
-	all := tables.Rows[tables.Torch](nameTables())
+	all := tables.Rows[tables.Torch](record.Tables())
 	for i := range all {
 		t := &all[i]
 		if w.fits(t) && (best == nil || better(t, best)) {
@@ -135,7 +136,7 @@ func (w wanted) forDriver(others []string) []string {
 // wheel has no code for it. It returns nil if the wheel has code for this GPU.
 func (w wanted) newestChipWithoutCode(t *tables.Torch) *tables.Chip {
 	var newest *tables.Chip
-	chips := tables.Rows[tables.Chip](nameTables())
+	chips := tables.Rows[tables.Chip](record.Tables())
 	for i := range chips {
 		c := &chips[i]
 		if slices.Contains(c.Kind, "tegra") || w.most.LessShort(c.FirstCUDA) {
@@ -157,7 +158,7 @@ func (w wanted) forGPU(others, drivers []string) (do []string, because string) {
 		return nil, ""
 	}
 	if len(drivers) == 1 {
-		w.family = nameTables().BranchCUDA(version.Of(drivers[0])).Major()
+		w.family = record.Tables().BranchCUDA(version.Of(drivers[0])).Major()
 	}
 	best := w.newest()
 	if best == nil {

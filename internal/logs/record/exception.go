@@ -1,4 +1,4 @@
-package logs
+package record
 
 import (
 	"cmp"
@@ -27,8 +27,9 @@ func saidTwice(text string) string {
 	return ""
 }
 
-// exception returns the record for the last line of an exception, in a traceback or quoted without one.
-func exception(l logtext.Line) *record {
+// ReadException returns the record for the last line of an exception, in a traceback or quoted without one. It returns
+// nil if the line is none.
+func ReadException(l logtext.Line) *Record {
 	text := logtext.TrimLoggerPrefix(l.Text)
 	class, said := "", ""
 	if m := traceback.RaisedLine.FindStringSubmatch(text); m != nil {
@@ -44,23 +45,23 @@ func exception(l logtext.Line) *record {
 	if m := worker.FindStringSubmatch(said); m != nil {
 		said = m[1]
 	}
-	return &record{kind: "exception", slots: map[string]string{"class": class, "message": strings.TrimSpace(said)},
-		line: l.Number, text: l.Text, notice: logtext.IsNotice(l.Text)}
+	return &Record{Kind: "exception", Slots: map[string]string{"class": class, "message": strings.TrimSpace(said)},
+		Line: l.Number, Text: l.Text, Notice: logtext.IsNotice(l.Text)}
 }
 
-// isFromResourceTracker reports whether an exception comes from the process with which multiprocessing cleans up. It
+// IsFromResourceTracker reports whether an exception comes from the process with which multiprocessing cleans up. It
 // prints its failures and continues, usually because another process died.
-func (r *record) isFromResourceTracker() bool {
-	return len(r.frames) > 0 && tracker.MatchString(r.frames[0].Path)
+func (r *Record) IsFromResourceTracker() bool {
+	return len(r.Frames) > 0 && tracker.MatchString(r.Frames[0].Path)
 }
 
 var tracker = lazyregexp.New(`multiprocessing[/\\]resource_tracker\.py$`)
 
-// raisingFrame returns the call that raised the exception, also in Python's standard library: _execute_child starts
+// RaisingFrame returns the call that raised the exception, also in Python's standard library: _execute_child starts
 // another program.
-func (r *record) raisingFrame() traceback.Frame {
-	if len(r.frames) == 0 {
+func (r *Record) RaisingFrame() traceback.Frame {
+	if len(r.Frames) == 0 {
 		return traceback.Frame{}
 	}
-	return r.frames[len(r.frames)-1]
+	return r.Frames[len(r.Frames)-1]
 }

@@ -1,22 +1,22 @@
-package logs
+package record
 
 import "cudacompat/internal/lazyregexp"
 
-// area is a subject of complaints, with the words that name it. The words for files and networks, packages and kernels,
+// Area is a subject of complaints, with the words that name it. The words for files and networks, packages and kernels,
 // options and shapes are the same in every program.
-type area struct {
-	answer string
+type Area struct {
+	Answer string
 	words  *lazyregexp.Regexp
 }
 
-func about(answer, words string) area { return area{answer, lazyregexp.New(`(?i)` + words)} }
+func about(answer, words string) Area { return Area{answer, lazyregexp.New(`(?i)` + words)} }
 
-// areas lists all areas. The first whose words occur in a complaint wins, so a cause (a device that may not be opened)
+// Areas lists all areas. The first whose words occur in a complaint wins, so a cause (a device that may not be opened)
 // precedes what merely names its consequence.
 //
 // They are code and not a table, as the forms of records are: the words come from programs in every language, so no
 // page could be the source of a row, and the order matters as much as the words. The logs in testdata test them.
-var areas = []area{
+var Areas = []Area{
 	about(
 		"too-hot",
 		`temperature.{0,40}(?:limit|threshold|abort|exceed|too high|critical)|overheat|`+
