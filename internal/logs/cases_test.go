@@ -59,9 +59,11 @@ var explained, read sync.Map
 
 // readLog is a log that was read once and can be judged with different tables.
 type readLog struct {
-	scanner *scanner
 	events  []signature.Hit
 	records []record.Record // those of harmless lines too: which they are is said by a table
+	lines   []logtext.Line
+	end     closing
+	windows bool
 }
 
 // scanned returns a log as read, cached for later tests.
@@ -73,18 +75,16 @@ func scanned(t testing.TB, log string) readLog {
 		if err := s.read(context.Background(), strings.NewReader(log)); err != nil {
 			panic(err)
 		}
-		s.missed, s.marks = nil, nil
-		bare := *s
-		bare.signatures = nil
-		return readLog{s, s.events(0), recordsOf(&bare)}
+		return readLog{s.events(0), recordsOf(s), s.kept.Lines(), s.closing(), s.kept.IsFromWindows()}
 	}))
 	return once.(func() readLog)()
 }
 
 // judged returns the diagnosis with the whole table.
 func (l readLog) judged() Diagnosis {
-	j := judging{events: [][]signature.Hit{slices.Clone(l.events)}, records: l.scanner.frightening(l.own()), kept: [][]logtext.Line{l.scanner.kept.Lines()},
-		ends: []closing{l.scanner.closing()}, sources: []Source{{Name: "log"}}, unread: []string{}, windows: l.scanner.kept.IsFromWindows()}
+	all, _ := theTable()
+	j := judging{events: [][]signature.Hit{slices.Clone(l.events)}, records: dropHarmless(all, l.own()), kept: [][]logtext.Line{l.lines},
+		ends: []closing{l.end}, sources: []Source{{Name: "log"}}, unread: []string{}, windows: l.windows}
 	return j.conclude()
 }
 

@@ -55,9 +55,10 @@ func soleRows(rows []signature.Signature) map[string][]string {
 
 // judge returns the diagnosis with the rows that are not left out.
 func (l readLog) judge(out func(id string) bool) Diagnosis {
+	all, _ := theTable()
 	events := slices.DeleteFunc(slices.Clone(l.events), func(e signature.Hit) bool { return out(e.Signature.ID) })
 	records := slices.DeleteFunc(l.own(), func(r record.Record) bool {
-		id := l.scanner.harmlessBy(r.Text)
+		id := findHarmless(all, r.Text)
 		return id != "" && !out(id)
 	})
 	j := judging{events: [][]signature.Hit{events}, records: records, sources: []Source{{Name: "log"}}}

@@ -49,7 +49,7 @@ func TestMisread(t *testing.T) {
 		"runtime without a call": {"Error: preparing container 3e41 for attach: crun: fsopen_mount `tmpfs`: Function not implemented: OCI runtime error\n", Environment, "container-runtime-failed", "--runtime runc"},
 		"socket of a service": {"level=warning msg=\"Error signaling containerd, attempt 5/6: unable to dial: dial unix /runtime/sock-dir/containerd.sock: connect: no such file or directory\"\n",
 			Environment, "service-failed", "sudo ss -xlp"},
-		"socket that came": {"level=warning msg=\"unable to dial: dial unix /run/c.sock: connect: no such file or directory\"\n" + strings.Repeat("level=info msg=\"watching\"\n", lastLines),
+		"socket that came": {"level=warning msg=\"unable to dial: dial unix /run/c.sock: connect: no such file or directory\"\n" + strings.Repeat("level=info msg=\"watching\"\n", 30),
 			Unknown, NothingFound, ""},
 		"driver's library of a Rust program": {"Unable to dynamically load the \"cuda\" shared library - searched for library names: [\"cuda\", \"nvcuda\"]\n", Environment, "libcuda-not-found", "/usr/lib/wsl/lib"},
 		"proxy that answered": {traced("assert res.status_code == 200", "AssertionError: res=<Response [503]>, res.text='<!DOCTYPE html PUBLIC \"-//W3C//DTD HTML 4.01//EN\">'", "sglang/server.py"),

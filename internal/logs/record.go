@@ -16,6 +16,7 @@ import (
 const soonest = 50 * time.Millisecond
 
 // records reads the kept lines of a log with every grammar, as far as time allows. It always takes at least soonest.
+// [dropHarmless] then tells which of them show trouble.
 func (s *scanner) records(ctx context.Context, source int, least time.Duration) ([]record.Record, error) {
 	end := time.Now().Add(least)
 	lines := s.kept.Lines()
@@ -30,7 +31,7 @@ func (s *scanner) records(ctx context.Context, source int, least time.Duration) 
 	silent := map[string]bool{}     // lines that say nothing, unless together with what follows: logs repeat themselves
 	for i, l := range lines {
 		if ctx.Err() != nil && time.Now().After(end) {
-			return s.frightening(all), context.Cause(ctx)
+			return all, context.Cause(ctx)
 		}
 		read := record.ReadLine
 		if silent[l.Text] && !l.IsMute() {
@@ -62,13 +63,13 @@ func (s *scanner) records(ctx context.Context, source int, least time.Duration) 
 		first.Earlier = first.Line < last
 		all = append(all, *first)
 	}
-	return s.frightening(all), nil
+	return all, nil
 }
 
-// frightening returns the records without those of harmless lines.
-func (s *scanner) frightening(all []record.Record) []record.Record {
+// dropHarmless returns the records without those of lines that the signatures or the lines themselves say are harmless.
+func dropHarmless(signatures []signature.Signature, all []record.Record) []record.Record {
 	return slices.DeleteFunc(all, func(r record.Record) bool {
-		return s.harmless(r.Text) || reassures.MatchString(r.Text) || nothingCounted.MatchString(r.Text) ||
+		return findHarmless(signatures, r.Text) != "" || reassures.MatchString(r.Text) || nothingCounted.MatchString(r.Text) ||
 			resolved.MatchString(r.Text)
 	})
 }
@@ -81,16 +82,13 @@ var nothingCounted = lazyregexp.New(`\b(?:[Nn]o|0) (?:errors|failures|warnings)(
 // resolved matches ldd's line for a library that the loader found.
 var resolved = lazyregexp.New(`^\s*\S+ => /\S+ \(0x[0-9a-f]+\)$`)
 
-// harmless reports whether a line looks alarming and is known to be harmless.
-func (s *scanner) harmless(text string) bool { return s.harmlessBy(text) != "" }
-
-// harmlessBy returns the id of the signature that knows a line to be harmless, or "".
-func (s *scanner) harmlessBy(text string) string {
-	i := slices.IndexFunc(s.signatures, func(sig signature.Signature) bool {
-		return sig.Blame == None && logtext.ContainsAny(text, sig.Literal) && sig.Find(text) != nil
+// findHarmless returns the id of the signature that knows a line to be harmless, or "".
+func findHarmless(signatures []signature.Signature, text string) string {
+	i := slices.IndexFunc(signatures, func(s signature.Signature) bool {
+		return s.Blame == None && logtext.ContainsAny(text, s.Literal) && s.Find(text) != nil
 	})
 	if i < 0 {
 		return ""
 	}
-	return s.signatures[i].ID
+	return signatures[i].ID
 }

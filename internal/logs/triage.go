@@ -129,7 +129,7 @@ func Read(ctx context.Context, signatures []signature.Signature, sources []Sourc
 			break
 		}
 		s := newScanner(finder, signatures)
-		failed = errors.Join(failed, j.read(ctx, s, i))
+		failed = errors.Join(failed, j.read(ctx, s, signatures, i))
 	}
 	d := j.conclude()
 	d.Steps = stepsIn(d.Do)
@@ -137,7 +137,7 @@ func Read(ctx context.Context, signatures []signature.Signature, sources []Sourc
 }
 
 // read adds one log.
-func (j *judging) read(ctx context.Context, s *scanner, source int) error {
+func (j *judging) read(ctx context.Context, s *scanner, signatures []signature.Signature, source int) error {
 	name := logtext.Clean([]byte(j.sources[source].Name))
 	var failed error
 	cut := s.read(ctx, j.sources[source].Reader)
@@ -154,7 +154,7 @@ func (j *judging) read(ctx context.Context, s *scanner, source int) error {
 	if err != nil && cut == nil {
 		j.unread = append(j.unread, fmt.Sprintf("%s was not judged to its end: %v", name, err))
 	}
-	j.records = append(j.records, read...)
+	j.records = append(j.records, dropHarmless(signatures, read)...)
 	j.kept, j.ends = append(j.kept, s.kept.Lines()), append(j.ends, s.closing())
 	j.windows = j.windows || s.kept.IsFromWindows()
 	return failed

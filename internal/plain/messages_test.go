@@ -57,7 +57,7 @@ func isPattern(n ast.Node) bool {
 	}
 	switch fun := call.Fun.(type) {
 	case *ast.Ident:
-		return fun.Name == "form"
+		return fun.Name == "newForm"
 	case *ast.SelectorExpr:
 		from, ok := fun.X.(*ast.Ident)
 		return ok && from.Name == "lazyregexp"
