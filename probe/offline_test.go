@@ -28,7 +28,7 @@ func TestOfflineSeesNothingThatRuns(t *testing.T) {
 		"proc/driver/nvidia/gpus/0000:00:1e.0/information": "Model: NVIDIA L4\nDevice Minor: 0\n",
 		"proc/sys/kernel/osrelease":                        "6.8.0-1015-aws\n",
 		"proc/uptime":                                      "100.0 100.0\n",
-		"proc/devices":                                     "195 nvidia\n",
+		"proc/devices":                                     "Character devices:\n195 nvidia\n\nBlock devices:\n  7 loop\n",
 		"proc/self/mountinfo":                              "1 0 0:1 / / rw - overlay overlay rw\n",
 		"proc/1/comm":                                      "systemd\n",
 		"sys/module/nvidia/version":                        "535.183.01\n",

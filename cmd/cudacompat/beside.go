@@ -231,7 +231,7 @@ func namesThisMachine(d *logs.Diagnosis) string {
 	if d.Blame == logs.Program || d.Blame == logs.None {
 		return ""
 	}
-	text, err := os.ReadFile(loadedDriver)
+	text, err := probe.This().ReadFile(loadedDriver)
 	if own := driverNumber.FindString(string(text)); err == nil && len(d.Traces.Drivers) > 0 {
 		if slices.Contains(d.Traces.Drivers, own) {
 			return "the log names its driver, " + own

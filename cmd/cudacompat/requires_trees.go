@@ -283,13 +283,13 @@ func (c *treesComparison) read(name, old string) (before, after *facts.Facts, di
 }
 
 // changedUnread returns an error if a file that differs is one that an unchanged file names and that was not read: a Python
-// script of a Dockerfile.
+// script of a Dockerfile, or an archive that it unpacks.
 func (c *treesComparison) changedUnread(name string, f *facts.Facts) error {
 	if f == nil {
 		return nil
 	}
 	for _, u := range f.Unread {
-		for word := range strings.FieldsSeq(u.Place) {
+		for word := range strings.FieldsSeq(u.Place + " " + u.Reason) {
 			for _, dir := range []string{filepath.Dir(name), "."} {
 				if path := filepath.Join(dir, strings.TrimPrefix(word, "/")); filepath.IsLocal(path) && c.touches(path) {
 					return fmt.Errorf("%s changes, and was not read", path)

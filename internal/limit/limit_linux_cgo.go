@@ -1,7 +1,7 @@
 //go:build linux && cgo
 
 // Package limit ends the program with a sentence if the address space or the number of descriptors is too small for
-// Go's runtime, or runs out later. The runtime reserves about 700 MiB and opens some descriptors before main. If it
+// Go's runtime, or runs out later, or if the runtime would wait for a pipe that stands in for a file of /proc or /sys. The runtime reserves about 700 MiB and opens some descriptors before main. If it
 // cannot, it ends with a trace and exit code 2, which no Go code can prevent, so the check is a C constructor that the
 // loader runs before the runtime starts. Go code cannot catch a later lack of memory either. If memory is limited, and
 // only then, the program runs in a child process, and its parent prints the sentence instead of the trace.
@@ -32,7 +32,7 @@ static int too_small(int resource, rlim_t least, rlim_t *have) {
 
 // arguments reads the arguments of this process, which zero bytes separate.
 static ssize_t arguments(char *args, size_t size) {
-	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	int fd = open("/proc/self/cmdline", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	ssize_t n = fd < 0 ? 0 : read(fd, args, size - 1);
 	if (fd >= 0)
 		close(fd);
@@ -46,7 +46,7 @@ static void inconclusive(const char *args, ssize_t n, const char *what) {
 		health |= strcmp(arg, "--healthcheck") == 0 || strcmp(arg, "--healthcheck=true") == 0;
 		require |= strncmp(arg, "--require", 9) == 0;
 	}
-	char line[200];
+	char line[250];
 	int size = snprintf(line, sizeof line, "%s%s\n", health ? "UNKNOWN " : "cudacompat: ", what);
 	ssize_t written = write(health ? 1 : 2, line, (size_t)size);
 	(void)written;
@@ -140,18 +140,39 @@ static void limit_processors(char **variables) {
 	}
 }
 
+// The files that the runtimes of Go and C open before main: for the limit of processors, the stack and the size of huge pages.
+static const char *const opened[] = {"/proc/self/cgroup", "/proc/self/mountinfo", "/proc/self/auxv", "/proc/self/maps", "/sys/fs/cgroup/cpu.max",
+	"/sys/kernel/mm/transparent_hugepage/hpage_pmd_size"};
+
+// waits returns the first of these files that is a pipe. The runtime would wait for a writer.
+static const char *waits(void) {
+	for (size_t i = 0; i < sizeof opened / sizeof *opened; i++) {
+		int fd = open(opened[i], O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		int pipe = lseek(fd, 0, SEEK_CUR) < 0 && errno == ESPIPE;
+		close(fd);
+		if (pipe)
+			return opened[i];
+	}
+	return NULL;
+}
+
 __attribute__((constructor)) static void check_limits(void) {
 	static char args[4096];
 	limit_processors(environ);
-	char what[100];
+	char what[200];
 	rlim_t have = 0;
 	ssize_t n = arguments(args, sizeof args);
+	const char *pipe = waits();
 	if (too_small(RLIMIT_AS, least_space, &have))
 		snprintf(what, sizeof what, "the address space is limited to %llu MiB (ulimit -v), and cudacompat needs %llu MiB",
 			(unsigned long long)(have >> 20), (unsigned long long)(least_space >> 20));
 	else if (too_small(RLIMIT_NOFILE, least_files, &have))
 		snprintf(what, sizeof what, "open files are limited to %llu (ulimit -n), and cudacompat needs %llu",
 			(unsigned long long)have, (unsigned long long)least_files);
+	else if (pipe != NULL)
+		snprintf(what, sizeof what, "%s is a pipe, and the program would wait for its writer", pipe);
 	else {
 		watch(args, n);
 		return;

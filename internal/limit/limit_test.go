@@ -3,12 +3,20 @@
 package limit
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
+
+	"cudacompat/probe/host/hosttest"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestLimits starts this test's own program with a small address space, or with few descriptors: it says so in one line and ends with the
@@ -103,5 +111,39 @@ func TestProcessors(t *testing.T) {
 		if string(out) != want || err != nil {
 			t.Errorf("GOMAXPROCS=%s gives %q (%v), want %q", wanted, out, err, want)
 		}
+	}
+}
+
+// TestPipeInProc starts this test's own program where a pipe stands in for each file that Go's runtime opens before main.
+// The program must say so instead of waiting for a writer.
+func TestPipeInProc(t *testing.T) {
+	if !hosttest.InMountNamespace(t) {
+		return
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"proc/self/cgroup", "proc/self/mountinfo", "proc/self/maps", "proc/self/cmdline", "sys/kernel/mm/transparent_hugepage/hpage_pmd_size"} {
+		t.Run(path.Base(file), func(t *testing.T) {
+			top, _, _ := strings.Cut(file, "/")
+			if err := unix.Mount("none", "/"+top, "tmpfs", 0, ""); err != nil {
+				t.Skip(err)
+			}
+			defer func() { _ = unix.Unmount("/"+top, unix.MNT_DETACH) }()
+			if err := errors.Join(os.MkdirAll("/"+path.Dir(file), 0o755), unix.Mkfifo("/"+file, 0o644)); err != nil {
+				t.Fatal(err)
+			}
+			ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
+			defer stop()
+			out, _ := exec.CommandContext(ctx, program, "-test.run=^$").CombinedOutput()
+			want := "cudacompat: /" + file + " is a pipe"
+			if path.Base(file) == "cmdline" {
+				want = "" // only its end without a wait counts
+			}
+			if ctx.Err() != nil || !strings.HasPrefix(string(out), want) {
+				t.Errorf("%v: %q, want %q", ctx.Err(), out, want)
+			}
+		})
 	}
 }

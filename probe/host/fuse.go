@@ -19,11 +19,21 @@ import (
 // FUSEMounts returns the FUSE file systems that this process sees, without touching them. The file system of the root is
 // left out: without it no program starts here.
 func FUSEMounts() []Mount {
-	data, err := os.ReadFile("/proc/self/mountinfo")
+	data, err := readOwn("/proc/self/mountinfo")
 	if err != nil {
 		return nil
 	}
 	return fuseAmong(string(data))
+}
+
+// readOwn reads a file of this process in /proc. It does not wait for a pipe that somebody has mounted over it.
+func readOwn(name string) ([]byte, error) {
+	f, err := regular(os.OpenFile(name, os.O_RDONLY|NonBlock, 0))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
 }
 
 // fuseAmong returns the FUSE file systems of a mountinfo(5) that nothing else is mounted over.
@@ -168,7 +178,7 @@ func (w *watch) onFUSE(file any) bool {
 	if !ok {
 		return true
 	}
-	data, err := os.ReadFile(fmt.Sprintf("/proc/self/fdinfo/%d", f.Fd()))
+	data, err := readOwn(fmt.Sprintf("/proc/self/fdinfo/%d", f.Fd()))
 	_, after, found := strings.Cut(string(data), "mnt_id:")
 	id, _, _ := strings.Cut(strings.TrimSpace(after), "\n")
 	return err != nil || !found || slices.ContainsFunc(w.mounts, func(m Mount) bool { return m.ID == id })

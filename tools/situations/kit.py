@@ -214,7 +214,7 @@ class Machine:
         self.status(); self.proc("/self/uid_map", "0 0 4294967295\n")
         self.mounts("22 1 259:1 / / rw - ext4 /dev/root rw", "23 22 0:21 / /proc rw - proc proc rw", "24 22 0:22 / /sys rw - sysfs sysfs rw", "25 22 0:5 / /dev rw - devtmpfs devtmpfs rw")
         # The nodes are /dev/null's: major 1.
-        self.proc("/devices", "Character devices:\n  1 mem\n  1 nvidia\n  1 nvidia-uvm\n  1 nvidia-caps\n"); self.sys("/module/nvidia_uvm/refcnt", "2\n")
+        self.proc("/devices", "Character devices:\n  1 mem\n  1 nvidia\n  1 nvidia-uvm\n  1 nvidia-caps\n\nBlock devices:\n  7 loop\n"); self.sys("/module/nvidia_uvm/refcnt", "2\n")
         self.limits(); self.link(self.dir + "/proc/self/exe", "/usr/bin/cudacompat")
         self.sys("/devices/virtual/dmi/id/sys_vendor", "Amazon EC2\n"); self.sys("/devices/virtual/dmi/id/product_name", self.instance + "\n")
         self.sys("/bus/pci/drivers/nvidia/.keep")
@@ -262,7 +262,7 @@ class Machine:
         for p in "/proc/driver", "/sys/module", "/sys/bus/pci/drivers/nvidia": shutil.rmtree(self.dir + p, ignore_errors=True)
         for i in range(self.count):
             bound = f"{self.dir}/sys/bus/pci/devices/{self.slot(i)}/driver"; os.path.islink(bound) and os.unlink(bound)
-        self.proc("/devices", "Character devices:\n  1 mem\n"); self.nodes = {}; return self
+        self.proc("/devices", "Character devices:\n  1 mem\n\nBlock devices:\n  7 loop\n"); self.nodes = {}; return self
     def on_disk(self, version):
         """The modules that the next boot would load."""
         places = "updates/dkms" if self.os == "ubuntu" else "extra"; licence = "Dual MIT/GPL" if self.open_module(version) else "NVIDIA"

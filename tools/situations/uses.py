@@ -112,7 +112,7 @@ def play_packer(binary):
 def hide_module(m):
     """The driver is on disk and not loaded; the function that is returned loads it."""
     keep = m.dir + "/later"; bound = f"{m.dir}/sys/bus/pci/devices/{m.slot(0)}/driver"; os.makedirs(keep)
-    shutil.move(m.dir + "/proc/driver", keep + "/proc"); shutil.move(m.dir + "/sys/module", keep + "/sys"); os.unlink(bound); devices = open(m.dir + "/proc/devices").read(); m.proc("/devices", "Character devices:\n  1 mem\n")
+    shutil.move(m.dir + "/proc/driver", keep + "/proc"); shutil.move(m.dir + "/sys/module", keep + "/sys"); os.unlink(bound); devices = open(m.dir + "/proc/devices").read(); m.proc("/devices", "Character devices:\n  1 mem\n\nBlock devices:\n  7 loop\n")
     def load():
         shutil.move(keep + "/sys", m.dir + "/sys/module"); m.bound(0, "nvidia"); m.proc("/devices", devices); shutil.move(keep + "/proc", m.dir + "/proc/driver")
     return load

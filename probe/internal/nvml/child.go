@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +17,7 @@ import (
 	"time"
 
 	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
 
 	"golang.org/x/sys/unix"
 )
@@ -286,9 +286,9 @@ func (a *Answer) without(why string) *Answer {
 // hangsInKernel reports whether a thread of the process is in state D. The thread that asks NVML need not be the first,
 // whose state /proc/PID/stat shows.
 func hangsInKernel(pid int) bool {
-	stats, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
-	return slices.ContainsFunc(stats, func(name string) bool {
-		data, err := os.ReadFile(name)
+	h := host.This()
+	return slices.ContainsFunc(h.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid)), func(name string) bool {
+		data, err := h.ReadFile(name)
 		return err == nil && threadState(string(data)) == "D"
 	})
 }

@@ -4,10 +4,11 @@ package nvml
 
 import (
 	"errors"
-	"os"
 	"strconv"
 	"strings"
 	"time"
+
+	"cudacompat/probe/host"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,7 +19,7 @@ var openedNodes = []string{"/dev/nvidiactl", "/dev/nvidia-uvm"}
 // openNodes says how open(2) of each node ends, "ok" or the name of an errno. Those of no driver that the kernel has are
 // left out: opening one would load the driver.
 func openNodes() map[string]string {
-	devices, err := os.ReadFile("/proc/devices")
+	devices, err := host.This().ReadFile("/proc/devices")
 	answers := map[string]string{}
 	for _, name := range openedNodes {
 		var st unix.Stat_t

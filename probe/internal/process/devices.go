@@ -31,9 +31,9 @@ func ReadDevices(h *host.Host) (source.Update, error) {
 			}
 		}
 	}
-	if majors := parseMajors(string(h.ReadQuietly("/proc/devices"))); len(majors) > 0 {
-		d.Majors = majors
-	}
+	var err error
+	d.Majors, err = readMajors(h, d.Nodes)
+	failed.Add(err)
 	d.Modprobe, d.UVM = modprobeState(h), uvmState(h, d.Majors)
 	d.Maker, d.Hindrance = nodeMaker(h, d)
 	d.Shared = sharedMemory(h)
@@ -104,7 +104,7 @@ func commAccess(h *host.Host) string {
 	if err != nil {
 		return ""
 	}
-	f, err := os.OpenFile(h.Real(resolved), os.O_WRONLY, 0)
+	f, err := os.OpenFile(h.Real(resolved), os.O_WRONLY|host.NonBlock, 0) // a pipe here has no reader
 	switch {
 	case err == nil:
 		f.Close()

@@ -29,6 +29,31 @@ Block devices:
 	}
 }
 
+// TestDevicesCutShort reads no number from a list of devices that ends too early for the nodes that are there.
+func TestDevicesCutShort(t *testing.T) {
+	const whole = "Character devices:\n  1 mem\n195 nvidia\n508 nvidia-uvm\n\nBlock devices:\n  7 loop\n"
+	nodes := []facts.Node{{Path: "/dev/nvidia0", Major: 195}, {Path: "/dev/nvidia-uvm", Major: 508}, {Path: "/dev/dxg", Major: 10}}
+	uvm := strings.Index(whole, "508")
+	for n := range len(whole) + 1 {
+		h := hosttest.Tree(t, "-- proc/devices --\n"+whole)
+		if err := os.WriteFile(filepath.Join(h.Root, "proc/devices"), []byte(whole[:n]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		majors, err := readMajors(h, nodes)
+		complete := n == len(whole) || whole[n-min(n, 1)] == '\n' && n >= uvm+len("508 nvidia-uvm\n")
+		if (err == nil) != complete || complete != (majors["nvidia"] == 195 && majors["nvidia-uvm"] == 508) {
+			t.Errorf("%q: %v, %v", whole[:n], majors, err)
+		}
+	}
+	h := hosttest.Tree(t, "-- proc/devices --\nCharacter devices:\n  1 mem\n\nBlock devices:\n")
+	if majors, err := readMajors(h, nodes); majors != nil || err != nil {
+		t.Errorf("%v, %v: a whole list without the driver", majors, err)
+	}
+	if majors, err := readMajors(hosttest.Tree(t, "-- etc/hostname --\na\n"), nodes); majors != nil || err != nil {
+		t.Errorf("%v, %v: no list", majors, err)
+	}
+}
+
 func FuzzParseMajors(f *testing.F) {
 	f.Add("Character devices:\n195 nvidia-frontend\n\nBlock devices:\n  8 sd\n")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -330,7 +330,6 @@ func (f *dockerfile) Unread(place, reason string, number int) {
 
 // adds notes what ADD brings from elsewhere: a fetched file, a repository, or the files of an archive.
 func (f *dockerfile) adds(sources []string, target string, number int) {
-	by := fmt.Sprintf("ADD in line %d", number)
 	for _, source := range sources {
 		name := path.Base(target)
 		if strings.HasSuffix(target, "/") || target == "." || len(sources) > 1 {
@@ -338,8 +337,7 @@ func (f *dockerfile) adds(sources []string, target string, number int) {
 		}
 		switch {
 		case repository.MatchString(source), !installer.WebAddress.MatchString(source) && archiveFile.MatchString(source):
-			f.fill(target, by)
-			f.inContext(source) // who compares two trees learns that the Dockerfile uses it
+			f.fill(target, fmt.Sprintf("ADD %s in line %d", source, number))
 		case installer.WebAddress.MatchString(source):
 			f.MarkChanged(name, []string{"ADD"}, number)
 		}

@@ -98,10 +98,8 @@ func (s *edit) unpacks(name string, words []string) {
 		words = append(words, ".")
 	}
 	by := fmt.Sprintf("%s in line %d", name, s.number)
-	for _, w := range words {
-		if archiveFile.MatchString(w) || strings.HasSuffix(w, ".zip") {
-			s.inContext(s.find(w)) // who compares two trees learns that the Dockerfile uses it
-		}
+	if i := slices.IndexFunc(words, func(w string) bool { return archiveFile.MatchString(w) || path.Ext(w) == ".zip" }); i >= 0 {
+		by = fmt.Sprintf("%s %s in line %d", name, words[i], s.number)
 	}
 	last := "."
 	if len(words) > 0 && !strings.HasPrefix(words[len(words)-1], "-") {
