@@ -130,6 +130,8 @@ type Updates struct {
 	Blacklist []string `json:"blacklist"` // apt's patterns of packages left alone; dnf's excludes and version locks
 	Pinned    string   `json:"pinned"`    // an apt preference that names NVIDIA packages
 	Repos     []string `json:"repos"`     // enabled dnf repositories that carry the driver
+	// Unread is a file or directory that decides whether the driver is upgraded and that could not be read.
+	Unread string `json:"unread,omitempty"`
 }
 
 // Health is the state of a GPU in NVML. A value that NVML did not give is empty.

@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -42,7 +43,20 @@ func unattendedUpgrades(h *host.Host) (facts.Updates, bool) {
 		u.Blacklist = append(u.Blacklist, c["Unattended-Upgrade::Package-Blacklist"]...)
 	}
 	u.Pinned = pinFile(h)
+	u.Unread = firstUnseen(h, "/etc/apt/apt.conf.d", "/etc/apt/apt.conf")
+	if u.Unread != "" && (on == "" || on == "0") { // the file that switches it on may be the one that was not read
+		return u, true
+	}
+	u.Unread = cmp.Or(u.Unread, firstUnseen(h, "/etc/apt/preferences.d", "/etc/apt/preferences"))
 	return u, on != "" && on != "0"
+}
+
+// firstUnseen returns the first of some places that could not be read completely, or "".
+func firstUnseen(h *host.Host, places ...string) string {
+	if i := slices.IndexFunc(places, h.Unseen); i >= 0 {
+		return places[i]
+	}
+	return ""
 }
 
 // isMasked reports whether a systemd unit is linked to /dev/null.
@@ -132,6 +146,7 @@ func dnfAutomatic(h *host.Host) (facts.Updates, bool) {
 	u.Blacklist = append(u.Blacklist, splitList(main["main.exclude"])...)
 	u.Blacklist = append(u.Blacklist, splitList(main["main.excludepkgs"])...)
 	u.Repos = driverRepos(h)
+	u.Unread = firstUnseen(h, "/etc/dnf", "/etc/yum.repos.d")
 	return u, true
 }
 

@@ -143,8 +143,12 @@ func updatable(m *model.Machine, u facts.Updates) (what []verdict.Evidence, unkn
 	if failed := m.ProbeFailure("driver-packages"); failed != "" && len(packages) == 0 {
 		return nil, verdict.Statement(failed)
 	}
+	unread := verdict.MissingFact{}
+	if u.Unread != "" {
+		unread = verdict.Question("whether " + u.Tool + " may upgrade it: " + u.Unread + " could not be read")
+	}
 	if u.Tool == "dnf-automatic" {
-		return dnfUpdatable(u, packages), verdict.MissingFact{}
+		return dnfUpdatable(u, packages, unread)
 	}
 	// The packages of a release require each other's exact version, so holding one holds all. A daemon requires no
 	// version.
@@ -162,23 +166,32 @@ func updatable(m *model.Machine, u facts.Updates) (what []verdict.Evidence, unkn
 		if p.Vendor == "" {
 			return nil, verdict.Question("which archive " + p.Name + " comes from")
 		}
+		if originAllowed(u.Origins, p.Vendor) && u.Unread != "" {
+			return nil, unread
+		}
 		if originAllowed(u.Origins, p.Vendor) {
 			return []verdict.Evidence{{Fact: p.Name, Value: p.Version, From: p.From}}, verdict.MissingFact{}
 		}
 	}
+	if strings.HasPrefix(u.Unread, "/etc/apt/apt.conf") { // an origin may be allowed there
+		return nil, unread
+	}
 	return nil, verdict.MissingFact{}
 }
 
-// dnfUpdatable returns a driver package that an enabled repository may replace. The packages require each other's exact
-// version, so one lock holds all. On Amazon Linux 2023 a repository with $releasever stays at one release until
-// somebody changes it, so it is not in Repos.
-func dnfUpdatable(u facts.Updates, packages []facts.DriverPackage) []verdict.Evidence {
+// dnfUpdatable returns a driver package that an enabled repository may replace, or unread if a file that decides it could
+// not be read. The packages require each other's exact version, so one lock holds all. On Amazon Linux 2023 a repository
+// with $releasever stays at one release until somebody changes it, so it is not in Repos.
+func dnfUpdatable(u facts.Updates, packages []facts.DriverPackage, unread verdict.MissingFact) ([]verdict.Evidence, verdict.MissingFact) {
 	locked := slices.ContainsFunc(packages, func(p facts.DriverPackage) bool { return lockedByDNF(u.Blacklist, p.Name) })
-	if locked || len(packages) == 0 || len(u.Repos) == 0 {
-		return nil
+	switch {
+	case locked || len(packages) == 0:
+		return nil, verdict.MissingFact{}
+	case unread.IsMissing() || len(u.Repos) == 0:
+		return nil, unread
 	}
 	return []verdict.Evidence{{Fact: packages[0].Name, Value: packages[0].Version, From: packages[0].From},
-		{Fact: "repository", Value: u.Repos[0], From: "/etc/yum.repos.d"}}
+		{Fact: "repository", Value: u.Repos[0], From: "/etc/yum.repos.d"}}, verdict.MissingFact{}
 }
 
 // lockedByDNF matches version locks and excludes. They are globs of names, "nvidia*", or names with a version,
