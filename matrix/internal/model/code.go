@@ -11,7 +11,7 @@ import (
 )
 
 // NewerPTX compares a PTX version with those that the driver's compiler knows. missing is the fact that is not known.
-func (m *Machine) NewerPTX(cuda, isa version.Number) (newer bool, missing verdict.MissingFact) {
+func (m *hwMachine) NewerPTX(cuda, isa version.Number) (newer bool, missing verdict.MissingFact) {
 	low, high := m.Tables.PTXKnown(m.Driver().CUDA)
 	switch {
 	case !isa.Known() && cuda.Parts() > 1 && m.Driver().CUDA.Known() && !m.Driver().CUDA.LessShort(cuda):

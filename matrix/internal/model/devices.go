@@ -12,24 +12,24 @@ const MemoryNode = "/dev/nvidia-uvm"
 
 // DriverAnswers reports whether the driver shows a program here a GPU, which proves more than any file mode. A node
 // that is missing or closed here then does not matter, because NVML may have opened another one.
-func (m *Machine) DriverAnswers() bool {
+func (m *hwMachine) DriverAnswers() bool {
 	return m.Facts.Driver.NVML.Status == "ok" && slices.ContainsFunc(m.Facts.GPUs, listedByDriver)
 }
 
 // OwnNodes reports whether /dev belongs to the machine itself: on a host, and in Apptainer, which shares the host's.
 // Only there can nvidia-modprobe make missing nodes.
-func (m *Machine) OwnNodes() bool {
+func (m *hwMachine) OwnNodes() bool {
 	return m.Facts.System.Container == "" || m.Facts.System.Container == "apptainer"
 }
 
 // NodesElsewhere reports whether NVML opened nodes that are not in this /dev. CUDA will open those, too.
-func (m *Machine) NodesElsewhere() bool {
+func (m *hwMachine) NodesElsewhere() bool {
 	return m.DriverAnswers() && m.Facts.Devices.Node(ControlNode) == nil
 }
 
 // Makes reports whether a missing node would be made when a program first needs it: by udev or nvidia-modprobe on a
 // host. Facts of an older program only record nvidia-modprobe.
-func (m *Machine) Makes() bool {
+func (m *hwMachine) Makes() bool {
 	if !m.OwnNodes() || m.TriedInVain() {
 		return false
 	}
@@ -38,6 +38,6 @@ func (m *Machine) Makes() bool {
 
 // TriedInVain reports whether NVML, which makes a missing control node, failed because the node is missing. Nothing
 // here then makes it.
-func (m *Machine) TriedInVain() bool {
+func (m *hwMachine) TriedInVain() bool {
 	return m.Facts.Driver.NVML.Status == "error" && m.Facts.Driver.NVML.Code == NVMLNoPermission && m.Facts.Devices.Node(ControlNode) == nil
 }

@@ -18,12 +18,12 @@ const (
 // Floor compares the driver with what a CUDA version needs. need is the requirement in words. The CUDA version of the
 // user-mode driver decides if it is known, because a cuda-compat library can raise it above the module's. Otherwise the
 // module's version decides.
-func (m *Machine) Floor(cuda version.Number) (state FloorState, need string, source []string) {
+func (m *hwMachine) Floor(cuda version.Number) (state FloorState, need string, source []string) {
 	return m.FloorOn(m.Driver(), cuda)
 }
 
 // FloorOn is Floor for another driver than the machine's.
-func (m *Machine) FloorOn(d Driver, cuda version.Number) (state FloorState, need string, source []string) {
+func (m *hwMachine) FloorOn(d Driver, cuda version.Number) (state FloorState, need string, source []string) {
 	if d.user.Known() {
 		d.Version = d.user
 	}
@@ -49,7 +49,7 @@ func (m *Machine) FloorOn(d Driver, cuda version.Number) (state FloorState, need
 }
 
 // Reached reports whether the driver meets the minimum for a CUDA.
-func (m *Machine) Reached(cuda version.Number) bool {
+func (m *hwMachine) Reached(cuda version.Number) bool {
 	state, _, _ := m.Floor(cuda)
 	return state == FloorFull || state == FloorMinor
 }

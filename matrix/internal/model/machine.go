@@ -15,30 +15,36 @@ import (
 	"cudacompat/probe/facts"
 )
 
+// hwMachine is a machine without what is installed on it: the facts, with a target laid over them, and the rows of the
+// tables that belong to its driver and its GPUs.
+type hwMachine struct {
+	Tables     *tables.Tables
+	Facts      *facts.Facts
+	Target     Target // what is said over the facts
+	Policy     verdict.Policy
+	Name       string           // the target's, empty for this machine
+	Platform   string           // "linux_x86_64", "linux_aarch64", "win_amd64"
+	Instance   *tables.Instance // the row of its type; nil: not of EC2, or not in the table
+	kmd        Driver           // the driver that builds will meet
+	lift       Forward          // the cuda-compat library that stands in for its user space
+	DriverRead *bool            // set when either was asked for
+	Found      FoundDriver      // whatever the target says
+	Toolkits   []Toolkit
+	Libc       version.Number // glibc's; not known of musl
+	Present    []GPU          // those that are there
+	Shown      Shown          // what CUDA_VISIBLE_DEVICES leaves of them
+	GPUs       []GPU          // those that a program would see, or may see where shown is unsure
+	Kinds      []GPU          // the first of each kind of gpus: those of a kind are judged alike
+	listed     []facts.GPU    // those that CUDA can number, in the order of their addresses
+	numbers    map[string]int // of listed, by address
+	resolved   map[gpuKind]GPU
+	products   map[GPU][]*tables.Product // what ProductsOf looked up
+}
+
 // Machine is the subject of all rules: the facts, with the target's values over them, and what the tables know about
 // both.
 type Machine struct {
-	Tables       *tables.Tables
-	Facts        *facts.Facts
-	Target       Target // what is said over the facts
-	Policy       verdict.Policy
-	Name         string           // the target's, empty for this machine
-	Platform     string           // "linux_x86_64", "linux_aarch64", "win_amd64"
-	Instance     *tables.Instance // the row of its type; nil: not of EC2, or not in the table
-	kmd          Driver           // the driver that builds will meet
-	lift         Forward          // the cuda-compat library that stands in for its user space
-	DriverRead   *bool            // set when either was asked for
-	Found        FoundDriver      // whatever the target says
-	Toolkits     []Toolkit
-	Libc         version.Number // glibc's; not known of musl
-	Present      []GPU          // those that are there
-	Shown        Shown          // what CUDA_VISIBLE_DEVICES leaves of them
-	GPUs         []GPU          // those that a program would see, or may see where shown is unsure
-	Kinds        []GPU          // the first of each kind of gpus: those of a kind are judged alike
-	listed       []facts.GPU    // those that CUDA can number, in the order of their addresses
-	numbers      map[string]int // of listed, by address
-	resolved     map[gpuKind]GPU
-	products     map[GPU][]*tables.Product   // what ProductsOf looked up
+	hwMachine
 	Released     map[string][]version.Number // by framework: what releases looked up
 	rows         map[string][]Row            // by framework: what FrameworkRows looked up
 	Memo         *Memo                       // lists of rows that several builds ask for
@@ -76,6 +82,26 @@ func (g GPU) Answers() bool { return strings.Contains(g.From, "NVML") || g.From 
 
 // NewMachine combines facts, tables and a target, whose values replace those of the facts.
 func NewMachine(t *tables.Tables, f *facts.Facts, target Target, policy verdict.Policy) *Machine {
+	m := &Machine{hwMachine: *newHardware(t, f, target, policy), Memo: &Memo{},
+		environments: map[*facts.Environment]*Environment{},
+		Released:     map[string][]version.Number{}, rows: map[string][]Row{}}
+	standing := StandingOf(t, m.Facts)
+	for i := range m.Facts.Environments {
+		env := m.Environment(&m.Facts.Environments[i])
+		for j := range m.Facts.Environments[i].Builds {
+			b := &m.Facts.Environments[i].Builds[j]
+			if v := newBuild(m, env, b, standing(&m.Facts.Environments[i]), nil); !v.soundTriton() {
+				m.Builds = append(m.Builds, v)
+			}
+		}
+	}
+	m.layPrograms()
+	m.addRequested(standing)
+	return m
+}
+
+// newHardware lays a target over the facts, and finds the platform, the driver and the GPUs that remain.
+func newHardware(t *tables.Tables, f *facts.Facts, target Target, policy verdict.Policy) *hwMachine {
 	name := target.Instance
 	if describes(t, f, target) {
 		own := *f
@@ -86,11 +112,9 @@ func NewMachine(t *tables.Tables, f *facts.Facts, target Target, policy verdict.
 		own := *f
 		own.System.OS, f = facts.Windows, &own
 	}
-	m := &Machine{Tables: t, Facts: f, Target: target, Policy: policy, Name: name,
+	m := &hwMachine{Tables: t, Facts: f, Target: target, Policy: policy, Name: name,
 		Found: foundIn(&f.Driver), Libc: version.Of(f.System.Libc),
-		resolved: map[gpuKind]GPU{}, products: map[GPU][]*tables.Product{}, Memo: &Memo{},
-		environments: map[*facts.Environment]*Environment{}, DriverRead: new(bool),
-		Released: map[string][]version.Number{}, rows: map[string][]Row{}}
+		resolved: map[gpuKind]GPU{}, products: map[GPU][]*tables.Product{}, DriverRead: new(bool)}
 	if name := cmp.Or(target.Instance, f.System.Instance); name != "" {
 		m.Instance = t.Instance(name)
 	}
@@ -107,18 +131,6 @@ func NewMachine(t *tables.Tables, f *facts.Facts, target Target, policy verdict.
 	}
 	m.hiddenByImage()
 	m.layCompat()
-	standing := StandingOf(t, f)
-	for i := range f.Environments {
-		env := m.Environment(&f.Environments[i])
-		for j := range f.Environments[i].Builds {
-			b := &f.Environments[i].Builds[j]
-			if v := newBuild(m, env, b, standing(&f.Environments[i]), nil); !v.soundTriton() {
-				m.Builds = append(m.Builds, v)
-			}
-		}
-	}
-	m.layPrograms()
-	m.addRequested(standing)
 	return m
 }
 
@@ -137,7 +149,7 @@ func describes(t *tables.Tables, f *facts.Facts, target Target) bool {
 // platformOf returns the platform of the wheels that belong here, as the tables write it. A target takes precedence
 // over the facts, and a GPU that is only sold with an Arm processor over the architecture of the facts. The default is
 // x86_64, as for a list of names.
-func (m *Machine) platformOf() string {
+func (m *hwMachine) platformOf() string {
 	told := m.platformTold()
 	switch {
 	case m.Facts.System.Windows() && told == "linux_aarch64":
@@ -155,7 +167,7 @@ func (m *Machine) platformOf() string {
 }
 
 // platformTold returns the platform that follows from the instance type or the GPUs, or "".
-func (m *Machine) platformTold() string {
+func (m *hwMachine) platformTold() string {
 	switch {
 	case m.Target.Instance != "" && m.Instance != nil:
 		return m.Instance.Platform
@@ -168,20 +180,20 @@ func (m *Machine) platformTold() string {
 // PlatformOf returns the platform of the machine that a target names, as the tables write it, or "" if the target does
 // not determine it.
 func PlatformOf(t *tables.Tables, target Target) string {
-	return NewMachine(t, &facts.Facts{}, target, verdict.Policy{}).platformTold()
+	return newHardware(t, &facts.Facts{}, target, verdict.Policy{}).platformTold()
 }
 
 // ArmGPU matches GPUs that share a module or board with an Arm processor: Grace and Tegra.
 var ArmGPU = lazyregexp.New(`^(NVIDIA )?(HGX )?(GH200|GB[23]00|GB10|DGX Spark|RTX Spark|T4G|Thor|Orin|Xavier|Jetson|Tegra)\b`)
 
 // Jetson reports whether the GPU belongs to a Tegra module. Its driver is part of its system and has no branches.
-func (m *Machine) Jetson() bool {
+func (m *hwMachine) Jetson() bool {
 	return m.Facts.System.Jetson || slices.ContainsFunc(m.GPUs, func(g GPU) bool { return g.Capability.Tegra() })
 }
 
 // L4T reports whether the driver belongs to a Jetson's L4T release, whose numbers are of no driver branch. Since JetPack
 // 7, Thor has the driver of Arm servers and its branches.
-func (m *Machine) L4T() bool {
+func (m *hwMachine) L4T() bool {
 	return m.Jetson() && (len(m.GPUs) == 0 || slices.ContainsFunc(m.GPUs, func(g GPU) bool { return !g.thor() }))
 }
 
@@ -189,28 +201,28 @@ func (m *Machine) L4T() bool {
 func (g GPU) thor() bool { return g.Capability == version.Capability{Major: 11} }
 
 // WindowsNumbers reports whether the driver's version belongs to the Windows series, as in Windows and in WSL2.
-func (m *Machine) WindowsNumbers() bool { return m.Facts.System.WSL || m.Windows() }
+func (m *hwMachine) WindowsNumbers() bool { return m.Facts.System.WSL || m.Windows() }
 
 // Windows reports whether builds run in Windows itself, and not in WSL2.
-func (m *Machine) Windows() bool { return strings.HasPrefix(m.Platform, "win_") }
+func (m *hwMachine) Windows() bool { return strings.HasPrefix(m.Platform, "win_") }
 
 // Driver returns the driver that builds will run on. It records that the caller asked: a result that used neither
 // Driver nor Forward is the same for every driver.
-func (m *Machine) Driver() Driver {
+func (m *hwMachine) Driver() Driver {
 	*m.DriverRead = true
 	return m.kmd
 }
 
 // Forward returns the cuda-compat library that programs load instead of the driver's libcuda. It records that the
 // caller asked, as Driver does.
-func (m *Machine) Forward() *Forward {
+func (m *hwMachine) Forward() *Forward {
 	*m.DriverRead = true
 	return &m.lift
 }
 
 // driverOf returns the target's driver, otherwise the loaded module's, otherwise the installed one. The CUDA version
 // that its libraries reported takes precedence over its branch's row. Windows and Jetson numbers are not in that table.
-func (m *Machine) driverOf() Driver {
+func (m *hwMachine) driverOf() Driver {
 	f := &m.Facts.Driver
 	if m.Target.Driver != "" {
 		v := version.Of(m.Target.Driver)
@@ -237,7 +249,7 @@ func (m *Machine) driverOf() Driver {
 
 // installedDriver returns the driver that will run once it is loaded: by the module on disk, otherwise by the
 // libraries.
-func (m *Machine) installedDriver() (version.Number, string) {
+func (m *hwMachine) installedDriver() (version.Number, string) {
 	if module := m.BootModule(); module != nil && module.Version != "" {
 		return module.Number, module.Path
 	}
@@ -255,7 +267,7 @@ func (m *Machine) installedDriver() (version.Number, string) {
 
 // BootModule returns the module of the kernel that runs or, at rest, will boot. Otherwise it returns the module of the
 // newest kernel that has one.
-func (m *Machine) BootModule() *Module {
+func (m *hwMachine) BootModule() *Module {
 	var newest *Module
 	boot, _ := m.BootKernel()
 	for i := range m.Found.modules {
@@ -274,7 +286,7 @@ func (m *Machine) BootModule() *Module {
 }
 
 // gpusOf returns the GPUs to judge for: the target's, otherwise those that were found.
-func (m *Machine) gpusOf() []GPU {
+func (m *hwMachine) gpusOf() []GPU {
 	var gpus []GPU
 	switch {
 	case len(m.Target.GPUs) > 0:
@@ -337,7 +349,7 @@ func Nouveaus(g facts.GPU) bool {
 }
 
 // gpuNamed returns the GPU with a name or a compute capability.
-func (m *Machine) gpuNamed(name, from string) GPU {
+func (m *hwMachine) gpuNamed(name, from string) GPU {
 	if c, err := version.ParseCapability(name); err == nil {
 		chip := m.Tables.ChipOf(c)
 		return GPU{Label: "GPU of compute capability " + name, Capability: c, Chip: chip, From: from, market: marketOf("", chip)}
@@ -354,7 +366,7 @@ func (m *Machine) gpuNamed(name, from string) GPU {
 
 // GPUFound returns a probed GPU with what the tables know of it. It looks up devices that differ only in their address
 // once.
-func (m *Machine) GPUFound(g facts.GPU) GPU {
+func (m *hwMachine) GPUFound(g facts.GPU) GPU {
 	kind := gpuKind{g.Name, g.PCIID, g.Capability, "", strings.Join(g.From, ", ")}
 	if g.Name+g.PCIID == "" {
 		kind.bus = g.Bus
@@ -372,7 +384,7 @@ func (m *Machine) GPUFound(g facts.GPU) GPU {
 type gpuKind struct{ name, pciID, capability, bus, from string }
 
 // resolve looks a GPU up in the tables. The capability that the driver reports takes precedence over theirs.
-func (m *Machine) resolve(g facts.GPU, from string) GPU {
+func (m *hwMachine) resolve(g facts.GPU, from string) GPU {
 	chip := m.Tables.ChipByID(g.PCIID)
 	if chip == nil && g.Name != "" {
 		chip = m.Tables.ChipNamed(g.Name)
@@ -400,7 +412,7 @@ func (m *Machine) resolve(g facts.GPU, from string) GPU {
 
 // LastBranch returns the last branch that supports a GPU, with its source. The instance type's row takes precedence
 // over the chip's, because a fraction of a GPU may have its own.
-func (m *Machine) LastBranch(g GPU) (version.Number, []string) {
+func (m *hwMachine) LastBranch(g GPU) (version.Number, []string) {
 	switch {
 	case g.Chip == nil:
 		return version.Number{}, nil
@@ -413,7 +425,7 @@ func (m *Machine) LastBranch(g GPU) (version.Number, []string) {
 
 // DrivenBy reports whether a driver supports a GPU: it is neither too old nor too new. It returns true for an unknown
 // GPU. A fraction of a GPU needs a branch with a vGPU guest driver.
-func (m *Machine) DrivenBy(g GPU, driver version.Number) bool {
+func (m *hwMachine) DrivenBy(g GPU, driver version.Number) bool {
 	if m.PartOfGPU() && m.Tables.NoVGPU(driver) && !m.answersFor(g, driver) {
 		return false
 	}
@@ -426,7 +438,7 @@ func (m *Machine) DrivenBy(g GPU, driver version.Number) bool {
 }
 
 // pciLabel names a device that only PCI shows. It uses the instance type's model if that has the same chip.
-func (m *Machine) pciLabel(g facts.GPU, chip *tables.Chip) string {
+func (m *hwMachine) pciLabel(g facts.GPU, chip *tables.Chip) string {
 	switch {
 	case chip == nil:
 		return "GPU " + cmp.Or(g.PCIID, g.Bus, "of unknown kind")
@@ -442,20 +454,20 @@ func (m *Machine) pciLabel(g facts.GPU, chip *tables.Chip) string {
 
 // Host reports whether this is neither a container nor a special platform, so that the machine's own driver can be
 // judged.
-func (m *Machine) Host() bool {
+func (m *hwMachine) Host() bool {
 	return m.Facts.System.Container == "" && !m.Facts.System.WSL && !m.Jetson() && !m.Windows()
 }
 
 // EvidenceDriver returns the driver as evidence.
-func (m *Machine) EvidenceDriver() verdict.Evidence {
+func (m *hwMachine) EvidenceDriver() verdict.Evidence {
 	return verdict.Evidence{Fact: "driver", Value: m.Driver().Version.String(), From: m.Driver().From}
 }
 
 // DriverTold reports whether anything is known of the driver that builds will run on.
-func (m *Machine) DriverTold() bool { return m.Driver().Version.Known() || m.Driver().CUDA.Known() }
+func (m *hwMachine) DriverTold() bool { return m.Driver().Version.Known() || m.Driver().CUDA.Known() }
 
 // DriverWords describes the driver, as part of a sentence.
-func (m *Machine) DriverWords() string {
+func (m *hwMachine) DriverWords() string {
 	if m.Driver().Version.Known() {
 		return "driver " + m.Driver().Version.String()
 	}
@@ -463,17 +475,23 @@ func (m *Machine) DriverWords() string {
 }
 
 // PartOfGPU reports whether the instance type has a fraction of a GPU, which only the vGPU guest driver drives.
-func (m *Machine) PartOfGPU() bool { return m.Instance != nil && m.Instance.GRID == "yes" }
+func (m *hwMachine) PartOfGPU() bool { return m.Instance != nil && m.Instance.GRID == "yes" }
 
 // On returns the machine with another driver. Pass the first number of a branch, because a bare branch would mean its
 // newest release (Product.Unlisted).
 func (m *Machine) On(v version.Number) *Machine {
+	at := *m
+	at.Memo = &Memo{}
+	at.replaceDriver(v)
+	return &at
+}
+
+// replaceDriver lays a loaded driver over the machine's own, without a cuda-compat library.
+func (m *hwMachine) replaceDriver(v version.Number) {
 	if v.Parts() == 1 {
 		v = version.Of(v.String() + ".0")
 	}
-	at := *m
-	at.kmd = Driver{Version: v, From: "--driver", CUDA: m.Tables.BranchCUDA(v), Loaded: true}
-	at.lift, at.Memo = Forward{}, &Memo{}
-	at.layCompat()
-	return &at
+	m.kmd = Driver{Version: v, From: "--driver", CUDA: m.Tables.BranchCUDA(v), Loaded: true}
+	m.lift = Forward{}
+	m.layCompat()
 }

@@ -59,7 +59,7 @@ func (m *Machine) requestedImage(n *Requested) *Requested {
 // contains. A Dockerfile that begins with such an image can be judged, and so can its name alone.
 func KnowsImage(t *tables.Tables, reference string) bool {
 	name, tag, tagged := strings.Cut(strings.TrimPrefix(reference, "docker.io/"), ":")
-	m := Machine{Tables: t}
+	m := Machine{hwMachine: hwMachine{Tables: t}}
 	n := m.requestedImage(&Requested{Requested: &facts.Requested{Name: name, Version: tag, Origin: "image"}})
 	return tagged && n != nil && (n.CUDANumber.Known() || n.Torch != "")
 }
@@ -93,7 +93,7 @@ func (m *Machine) SpokenFor(n *Requested) bool {
 }
 
 // TargetWords describes the machine that a file is judged for, as part of a sentence.
-func (m *Machine) TargetWords() string {
+func (m *hwMachine) TargetWords() string {
 	words := m.DriverWords()
 	if m.Driver().CUDA.Known() {
 		words += " (CUDA " + m.Driver().CUDA.Short() + ")"
@@ -164,7 +164,7 @@ func (n *Requested) Require() *tables.ImageRequirement {
 
 // TargetProperties returns the properties that image constraints refer to if no container runs: each GPU under every
 // brand that NVML may report.
-func (m *Machine) TargetProperties() [][]version.Properties {
+func (m *hwMachine) TargetProperties() [][]version.Properties {
 	base := version.Properties{CUDA: m.Driver().CUDA, Driver: m.Driver().Version, NoGPU: len(m.GPUs) == 0}
 	list := [][]version.Properties{}
 	for _, g := range m.GPUs {

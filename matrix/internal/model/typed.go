@@ -117,4 +117,4 @@ func newToolkit(t *facts.Toolkit) Toolkit {
 }
 
 // Count returns the number in a variable of the process, or 0.
-func (m *Machine) Count(variable string) int { return version.Int(m.Facts.Variables[variable]) }
+func (m *hwMachine) Count(variable string) int { return version.Int(m.Facts.Variables[variable]) }
