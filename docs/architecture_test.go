@@ -185,7 +185,7 @@ func forbidden(layers [][]string, from, to string) string {
 		return "it lies above"
 	case strings.HasPrefix(from, "probe/") && to == "probe":
 		return "the packages of probe do not import probe"
-	case from == "matrix/internal/model" && (strings.HasPrefix(to, "matrix/internal/rules") || to == "matrix/internal/pins"),
+	case (from == "matrix/internal/model" || from == "matrix/internal/hardware") && (strings.HasPrefix(to, "matrix/internal/rules") || to == "matrix/internal/pins"),
 		strings.HasPrefix(from, "matrix/") && to == "matrix",
 		isForm(from) && strings.HasPrefix(to, "matrix/internal/"):
 		return "the packages of matrix import each other in one direction"

@@ -3,6 +3,7 @@ package matrix
 import (
 	"slices"
 
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/rules"
 	"cudacompat/matrix/verdict"
@@ -11,7 +12,7 @@ import (
 // chain returns the links that a build needs on one kind of GPU. An error of a rule breaks its link. A link is unseen
 // if one of its rules lacks a fact that decides; otherwise it has the state that was observed. The chain of a CPU build
 // has no GPU links.
-func (j *judgement) chain(b *model.Build, g model.GPU) []verdict.Link {
+func (j *judgement) chain(b *model.Build, g hardware.GPU) []verdict.Link {
 	var chain []verdict.Link
 	for _, name := range slices.Concat(verdict.MachineLinks, verdict.BuildLinks) {
 		l, arises := j.link(name, b, g)
@@ -26,9 +27,9 @@ func (j *judgement) chain(b *model.Build, g model.GPU) []verdict.Link {
 // usesGPU reports whether a build needs the GPU links.
 func usesGPU(b *model.Build) bool { return b.Device != "cpu" }
 
-// link returns one link of the chain between a build and a kind of GPU, and whether it applies: a link of the machine, or
-// one of the build's own, which is broken, unseen, or what was observed.
-func (j *judgement) link(name verdict.LinkName, b *model.Build, g model.GPU) (verdict.Link, bool) {
+// link returns one link of the chain between a build and a kind of GPU, and whether it applies: a link of the machine,
+// or one of the build's own, which is broken, unseen, or what was observed.
+func (j *judgement) link(name verdict.LinkName, b *model.Build, g hardware.GPU) (verdict.Link, bool) {
 	if slices.Contains(verdict.MachineLinks, name) {
 		l, arises := j.machineLink(name, g)
 		if name == verdict.LinkDevices && b.Kept != "" && l.State != verdict.LinkBroken {
@@ -56,7 +57,7 @@ func (j *judgement) link(name verdict.LinkName, b *model.Build, g model.GPU) (ve
 }
 
 // machineLink returns one of the links that all builds on this machine share.
-func (j *judgement) machineLink(name verdict.LinkName, g model.GPU) (verdict.Link, bool) {
+func (j *judgement) machineLink(name verdict.LinkName, g hardware.GPU) (verdict.Link, bool) {
 	l := verdict.Link{Link: name, Because: j.rulesDisablingGPU(name, g)}
 	arises := true
 	if len(l.Because) > 0 {
@@ -78,7 +79,7 @@ func (j *judgement) machineLink(name verdict.LinkName, g model.GPU) (verdict.Lin
 }
 
 // rulesDisablingGPU returns the machine rules on a link whose errors take this kind of GPU away from every build.
-func (j *judgement) rulesDisablingGPU(name verdict.LinkName, g model.GPU) []string {
+func (j *judgement) rulesDisablingGPU(name verdict.LinkName, g hardware.GPU) []string {
 	var list []string
 	for _, f := range j.faults {
 		if f.link == name && (f.takes == nil || f.takes(g)) && !slices.Contains(list, f.rule) {
@@ -137,9 +138,9 @@ func (j *judgement) bestChain(b *model.Build) []verdict.Link {
 }
 
 // gpuKinds returns the kinds of GPU to judge for, or a placeholder if there is none.
-func (j *judgement) gpuKinds() []model.GPU {
+func (j *judgement) gpuKinds() []hardware.GPU {
 	if len(j.Kinds) == 0 {
-		return []model.GPU{{}}
+		return []hardware.GPU{{}}
 	}
 	return j.Kinds
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/rules"
 	"cudacompat/matrix/internal/rules/environment"
@@ -69,8 +70,8 @@ func otherTargets(t *Tables, f *facts.Facts, targets []Target) []*model.Machine 
 	return list
 }
 
-// nameOf returns what a verdict calls a target: its instance type, and its GPUs if there are several targets. One machine
-// that is described by its GPUs needs no name.
+// nameOf returns what a verdict calls a target: its instance type, and its GPUs if there are several targets. One
+// machine that is described by its GPUs needs no name.
 func nameOf(target Target, targets []Target) string {
 	if len(targets) < 2 {
 		return target.Instance
@@ -118,8 +119,8 @@ type answerSource struct {
 type fault struct {
 	rule  string
 	link  verdict.LinkName
-	takes func(model.GPU) bool // of the machine: the kinds of GPU that programs lose; nil: every one
-	stops bool                 // of a build: it is not imported, or runs no kernel
+	takes func(hardware.GPU) bool // of the machine: the kinds of GPU that programs lose; nil: every one
+	stops bool                    // of a build: it is not imported, or runs no kernel
 }
 
 // askRule returns a rule's results for a build or, if that is nil, for the machine.
@@ -216,7 +217,7 @@ func devices(m *model.Machine) []verdict.JudgedGPU {
 		}
 		return list
 	}
-	why, hidden := model.Withheld(m.Facts), map[string]bool{}
+	why, hidden := hardware.Withheld(m.Facts), map[string]bool{}
 	for _, address := range m.Hidden() {
 		hidden[address] = true
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
 	"cudacompat/matrix/internal/rules"
@@ -24,14 +25,15 @@ import (
 
 // Target describes the machine that facts are judged for, if it differs from the probed one. The zero Target is the
 // probed machine itself.
-type Target = model.Target
+type Target = hardware.Target
 
 // ForLinux reports whether facts name a package that has no wheel for Windows: what was frozen or locked on Linux does.
 func ForLinux(t *Tables, f *facts.Facts) bool { return model.ForLinux(t, f) }
 
-// PlatformOf returns the platform of the machine that a target names, "linux_aarch64", or "" if the target does not say.
+// PlatformOf returns the platform of the machine that a target names, "linux_aarch64", or "" if the target does not
+// say.
 func PlatformOf(t *Tables, target Target) string {
-	return model.PlatformOf(t, target)
+	return hardware.PlatformOf(t, target)
 }
 
 // Subject names a build in findings and answers: "torch 2.9.0+cu130 in /opt/venv".
@@ -42,7 +44,7 @@ func Subject(b *facts.Build, env *facts.Environment) string {
 // RemovePrivate returns facts without the packages that the tables do not know. Reports are pasted into public threads,
 // and the names of private packages do not belong there.
 func RemovePrivate(t *Tables, f facts.Facts) facts.Facts {
-	return model.WithoutPrivate(t, f)
+	return model.OmitPrivate(t, f)
 }
 
 // Frameworks returns the package names of the frameworks whose releases the tables list.
@@ -50,8 +52,8 @@ func Frameworks() []string {
 	return model.Frameworks()
 }
 
-// KnowsRelease reports whether the tables have a release of a framework, such as torch 2.9.0, on any platform. The newest
-// one that they have is also returned.
+// KnowsRelease reports whether the tables have a release of a framework, such as torch 2.9.0, on any platform. The
+// newest one that they have is also returned.
 func KnowsRelease(t *Tables, framework, release string) (known bool, newest string) {
 	public, _, _ := strings.Cut(release, "+")
 	for _, r := range model.ReleasesOf(t, framework) {
@@ -99,8 +101,8 @@ func PinsWanted(t *Tables, f facts.Facts, target Target, wants []pin.Want, refus
 	return pins.PinsWanted(t, f, target, wants, refuses)
 }
 
-// PythonOf returns the Python for which Pins and PinsWanted choose, "3.12": the target's, or that of the environment that
-// counts; empty if neither is known.
+// PythonOf returns the Python for which Pins and PinsWanted choose, "3.12": the target's, or that of the environment
+// that counts; empty if neither is known.
 func PythonOf(t *Tables, f facts.Facts, target Target) string {
 	return pins.PythonOf(t, f, target)
 }

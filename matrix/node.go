@@ -4,17 +4,18 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
 // Normalize clears the facts that differ between two looks at the same machine and decide nothing in a fleet: how long
-// a probe took, which process led to an environment, how much memory is in use, and how long ago the GPUs could begin to
-// join their fabric, beyond the time that this takes. Equal nodes then compare equal.
+// a probe took, which process led to an environment, how much memory is in use, and how long ago the GPUs could begin
+// to join their fabric, beyond the time that this takes. Equal nodes then compare equal.
 func Normalize(f *facts.Facts) {
-	if since, _ := model.FabricSince(f); f.Machine.Uptime > 0 {
-		f.Machine.Uptime = max(1, min(since, model.RegisterSeconds+1))
+	if since, _ := hardware.FabricSince(f); f.Machine.Uptime > 0 {
+		f.Machine.Uptime = max(1, min(since, hardware.RegisterSeconds+1))
 	}
 	f.Machine.ModuleLoaded, f.Machine.Fabric.Started = 0, 0
 	for i := range f.Probes {

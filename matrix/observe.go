@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
@@ -37,7 +38,7 @@ func withheldLink(link verdict.LinkName, rule string) verdict.Link {
 
 // observe returns what was observed of a link of the machine for one kind of GPU. It returns false if the link does not
 // apply.
-func observe(m *model.Machine, link verdict.LinkName, g model.GPU) (verdict.Link, bool) {
+func observe(m *model.Machine, link verdict.LinkName, g hardware.GPU) (verdict.Link, bool) {
 	switch link {
 	case verdict.LinkGPU:
 		return observeGPU(m, g), true
@@ -93,7 +94,7 @@ func reasonAssumed(m *model.Machine, probe string) string {
 }
 
 // observeGPU returns the link gpu: held if a GPU was found, assumed if a target names it, otherwise unseen.
-func observeGPU(m *model.Machine, g model.GPU) verdict.Link {
+func observeGPU(m *model.Machine, g hardware.GPU) verdict.Link {
 	switch {
 	case g.Label == "":
 		return unseenLink(verdict.LinkGPU, verdict.NoGPU, "gpu-count")
@@ -103,8 +104,8 @@ func observeGPU(m *model.Machine, g model.GPU) verdict.Link {
 	return heldLink(verdict.LinkGPU, g.Label, g.From, factGPUs)
 }
 
-// observeModule returns the link module: assumed for a target's driver; held where the module is loaded, NVML answers, or
-// WSL's device is there; else assumed if no probe looked for it, and unseen if one did.
+// observeModule returns the link module: assumed for a target's driver; held where the module is loaded, NVML answers,
+// or WSL's device is there; else assumed if no probe looked for it, and unseen if one did.
 func observeModule(m *model.Machine) verdict.Link {
 	value := m.Driver().Version.String()
 	if m.Facts.Driver.Module != "" && m.Target.Driver == "" {
@@ -124,7 +125,7 @@ func observeModule(m *model.Machine) verdict.Link {
 		return heldLink(verdict.LinkModule, value, from, factLoaded, factNVML, factSystem, factNodes)
 	case m.Facts.Devices.Node("/dev/dxg") != nil:
 		return heldLink(verdict.LinkModule, value, "/dev/dxg", factNodes)
-	case m.Facts.Driver.NVML.Code == model.NVMLMismatch: // the libraries' release is not the module's
+	case m.Facts.Driver.NVML.Code == hardware.NVMLMismatch: // the libraries' release is not the module's
 		return unseenLink(verdict.LinkModule, verdict.Question("which release the loaded NVIDIA kernel module is of"), "driver-mismatch")
 	}
 	if why := reasonAssumed(m, "proc-driver"); why != "" {
@@ -135,7 +136,7 @@ func observeModule(m *model.Machine) verdict.Link {
 
 // observeDevices returns the link devices. It checks, in this order, what this process was given, what it may open,
 // and who would create the rest.
-func observeDevices(m *model.Machine, g model.GPU) verdict.Link {
+func observeDevices(m *model.Machine, g hardware.GPU) verdict.Link {
 	if m.Facts.Image != nil && withheld(m) {
 		return withheldLink(verdict.LinkDevices, withholder(m))
 	}
@@ -157,7 +158,7 @@ func observeDevices(m *model.Machine, g model.GPU) verdict.Link {
 		return heldLink(verdict.LinkDevices, "nvgpu and nvhost", "the board's image", factGPUs, factSystem, factNodes)
 	}
 	var names []string
-	for _, name := range []string{model.ControlNode, model.MemoryNode} {
+	for _, name := range []string{hardware.ControlNode, hardware.MemoryNode} {
 		if missing := nodeUnseen(m, name); missing.IsMissing() {
 			return unseenLink(verdict.LinkDevices, missing, "device-nodes-missing")
 		}
@@ -193,14 +194,14 @@ func nodeUnseen(m *model.Machine, name string) verdict.MissingFact {
 		return verdict.MissingFact{}
 	case node == nil:
 		return verdict.Question("whether " + name + ", which is missing, can be made")
-	case node.Open != "" && node.Open != "ok" && !(name == model.ControlNode && m.DriverAnswers()):
+	case node.Open != "" && node.Open != "ok" && !(name == hardware.ControlNode && m.DriverAnswers()):
 		return verdict.Question(fmt.Sprintf("why %s cannot be opened (%s)", name, node.Open))
 	}
 	return verdict.MissingFact{}
 }
 
 // gpuNode returns a GPU's own device node by its number or, if that is not known, one that may be it.
-func gpuNode(m *model.Machine, g model.GPU) *facts.Node {
+func gpuNode(m *model.Machine, g hardware.GPU) *facts.Node {
 	i := slices.IndexFunc(m.Facts.GPUs, func(f facts.GPU) bool { return f.Bus == g.Bus && f.Minor != nil })
 	if i >= 0 {
 		return m.Facts.Devices.Node(fmt.Sprintf("/dev/nvidia%d", *m.Facts.GPUs[i].Minor))
@@ -233,8 +234,8 @@ func withheld(m *model.Machine) bool {
 		m.Facts.Devices.Node("/dev/dxg") == nil
 }
 
-// observeLibcuda returns the link libcuda: which file a CUDA program loads, and the CUDA that it supports. A cuda-compat
-// library goes before the driver's own.
+// observeLibcuda returns the link libcuda: which file a CUDA program loads, and the CUDA that it supports. A
+// cuda-compat library goes before the driver's own.
 func observeLibcuda(m *model.Machine) verdict.Link {
 	value := func(v version.Number) string {
 		text, cuda := v.String(), m.Driver().CUDA
@@ -304,7 +305,7 @@ func observeAnswers(m *model.Machine) (verdict.Link, bool) {
 	case nvml.Status == "timeout" || nvml.Status == "crashed" || nvml.Status == "stuck":
 		return unseenLink(verdict.LinkAnswers, verdict.Statement(nvml.Message), "driver-unresponsive"), true
 	// Error 9 means that no driver is loaded. For a host without a module, driver-missing reports that.
-	case nvml.Status == "error" && (nvml.Code != model.NVMLNotLoaded || m.Facts.Driver.Version != "") && !withheld(m):
+	case nvml.Status == "error" && (nvml.Code != hardware.NVMLNotLoaded || m.Facts.Driver.Version != "") && !withheld(m):
 		return unseenLink(verdict.LinkAnswers, whyNVMLFails(nvml), "driver-unresponsive"), true
 	}
 	return verdict.Link{}, false
@@ -313,7 +314,7 @@ func observeAnswers(m *model.Machine) (verdict.Link, bool) {
 // whyNVMLFails returns the missing fact for an error of NVML, with the reason if the kernel log has one.
 func whyNVMLFails(nvml facts.NVML) verdict.MissingFact {
 	lack := verdict.Question("why NVML fails: " + cmp.Or(nvml.Message, fmt.Sprintf("NVML error %d", nvml.Code)))
-	if nvml.Code == model.NVMLUnknown { // as after a suspend
+	if nvml.Code == hardware.NVMLUnknown { // as after a suspend
 		lack = verdict.Question("why NVML fails: unknown error (NVML error 999); if the machine was suspended, load nvidia_uvm again")
 	}
 	lack.Reason = "nvml"
@@ -322,7 +323,7 @@ func whyNVMLFails(nvml facts.NVML) verdict.MissingFact {
 
 // observeBuild returns one of a build's own links. For a build that a file only names, the links python and libraries
 // are assumed. For a build that was found, the link libraries is unseen if nobody examined its libraries.
-func observeBuild(m *model.Machine, link verdict.LinkName, b *model.Build, g model.GPU) verdict.Link {
+func observeBuild(m *model.Machine, link verdict.LinkName, b *model.Build, g hardware.GPU) verdict.Link {
 	installed := b.Path != "" || b.Program()
 	switch link {
 	case verdict.LinkDriver:

@@ -7,6 +7,7 @@ import (
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/requires"
 )
@@ -110,14 +111,14 @@ func cudas(rows []model.Row) []version.Number {
 }
 
 // addGPU adds the drivers at which support for a GPU begins or ends.
-func (list *cutList) addGPU(m *model.Machine, g model.GPU) {
+func (list *cutList) addGPU(m *model.Machine, g hardware.GPU) {
 	if g.Chip != nil {
 		list.add(g.Chip.FirstBranch)
 	}
 	if last, _ := m.LastBranch(g); last.Known() {
 		list.addBranch(last.Major())
 	}
-	for _, p := range model.Proven(m.ProductsOf(g)) {
+	for _, p := range hardware.Proven(m.ProductsOf(g)) {
 		for _, v := range p.Mentioned() {
 			list.addBranch(v.Major())
 			list.addWithNext(v)

@@ -7,7 +7,7 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
-	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/requires"
 	"cudacompat/matrix/verdict"
 )
@@ -51,10 +51,10 @@ func allKinds(t *Tables) []gpuKind {
 
 // alikeKey returns everything by which needs distinguish GPUs.
 func alikeKey(t *Tables, chip *tables.Chip, name string) string {
-	g := model.GPU{Name: name, Chip: chip}
+	g := hardware.GPU{Name: name, Chip: chip}
 	key := fmt.Sprint(chip.Capability, chip.FirstCUDA, chip.FirstBranch, chip.LastBranch, g.DataCentre(),
-		model.ArmGPU.MatchString(name))
-	for _, p := range model.Proven(t.Products("", name)) {
+		hardware.ArmGPU.MatchString(name))
+	for _, p := range hardware.Proven(t.Products("", name)) {
 		key += fmt.Sprint(p.Noted, p.Listed)
 	}
 	return key

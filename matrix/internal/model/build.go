@@ -8,6 +8,7 @@ import (
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 	"cudacompat/matrix/internal/cudaof"
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
@@ -262,7 +263,7 @@ func (b *Build) Place() *Environment {
 
 // Code judges the code of a build, including the torch that it brings, for one GPU. proof names the evidence; missing
 // is the unknown fact if the result is unsure.
-func (m *Machine) Code(b *Build, g GPU) (c version.Coverage, proof string, missing verdict.MissingFact) {
+func (m *Machine) Code(b *Build, g hardware.GPU) (c version.Coverage, proof string, missing verdict.MissingFact) {
 	c, proof, missing = m.OwnCode(b, g)
 	if b.BringsTorch() {
 		if torch, by, lack := m.codeByTable(b, g); torch < c {
@@ -285,7 +286,7 @@ func (b *Build) BringsTorch() bool {
 }
 
 // OwnCode judges the build's code for one GPU by what was read of it, otherwise by its rows.
-func (m *Machine) OwnCode(b *Build, g GPU) (c version.Coverage, proof string, missing verdict.MissingFact) {
+func (m *Machine) OwnCode(b *Build, g hardware.GPU) (c version.Coverage, proof string, missing verdict.MissingFact) {
 	switch {
 	case !g.Capability.Known():
 		return version.Unsure, "", verdict.Value("the compute capability of " + g.Label)
@@ -304,7 +305,7 @@ const Unsupported = "its project supports only newer GPUs"
 
 // belowLeast reports whether a GPU is older than those that a requested package supports, whatever code the torch that
 // it brings has.
-func (m *Machine) belowLeast(b *Build, g GPU) bool {
+func (m *Machine) belowLeast(b *Build, g hardware.GPU) bool {
 	if b.Named == nil {
 		return false
 	}
@@ -328,7 +329,7 @@ func (b *Build) SassRead() []string {
 
 // codeByTable judges by all rows that may describe the build; they must agree. Without a row, only the age of the
 // toolkit can prove that there is no code.
-func (m *Machine) codeByTable(b *Build, g GPU) (c version.Coverage, proof string, missing verdict.MissingFact) {
+func (m *Machine) codeByTable(b *Build, g hardware.GPU) (c version.Coverage, proof string, missing verdict.MissingFact) {
 	rows := slices.DeleteFunc(slices.Clone(b.Rows), func(r Row) bool { return len(r.SASS) == 0 })
 	if len(rows) == 0 || len(rows) < len(b.Rows) {
 		return m.codeByToolkit(b, g)
@@ -354,7 +355,7 @@ const tableRow = "of the release's table row"
 
 // provenCoverage returns a coverage with its proof. If desktop code meets a Tegra module, it returns the missing fact
 // instead.
-func provenCoverage(c version.Coverage, g GPU, by string) (same version.Coverage, proof string, missing verdict.MissingFact) {
+func provenCoverage(c version.Coverage, g hardware.GPU, by string) (same version.Coverage, proof string, missing verdict.MissingFact) {
 	if c == version.Unsure {
 		return c, "", verdict.Question("whether machine code for discrete GPUs runs on " + g.Label + ", which is integrated").Because(verdict.OnJetson)
 	}
@@ -364,7 +365,7 @@ func provenCoverage(c version.Coverage, g GPU, by string) (same version.Coverage
 // codeByToolkit judges builds without a row. A toolkit makes no machine code for a GPU newer than itself, and no code
 // at all for one that it has dropped. A newer GPU can run PTX made for an older one. Of all packages only PyTorch is
 // known to omit PTX: no row of torch.csv has any.
-func (m *Machine) codeByToolkit(b *Build, g GPU) (c version.Coverage, proof string, missing verdict.MissingFact) {
+func (m *Machine) codeByToolkit(b *Build, g hardware.GPU) (c version.Coverage, proof string, missing verdict.MissingFact) {
 	missing = verdict.Question("which machine code it contains").Because(m.Unsaid(b))
 	if !b.CUDANumber.Known() || b.CUDANumber.Parts() < 2 || g.Capability.Tegra() ||
 		!b.Official() && !b.isFromClosedChannel() && !b.isNVIDIAImage() {

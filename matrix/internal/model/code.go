@@ -6,27 +6,10 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/pin"
 	"cudacompat/matrix/verdict"
 )
-
-// NewerPTX compares a PTX version with those that the driver's compiler knows. missing is the fact that is not known.
-func (m *hwMachine) NewerPTX(cuda, isa version.Number) (newer bool, missing verdict.MissingFact) {
-	low, high := m.Tables.PTXKnown(m.Driver().CUDA)
-	switch {
-	case !isa.Known() && cuda.Parts() > 1 && m.Driver().CUDA.Known() && !m.Driver().CUDA.LessShort(cuda):
-		return false, verdict.MissingFact{} // no compiler writes newer PTX than its CUDA knows; older, for instance TensorFlow's, it may be
-	case !isa.Known():
-		return false, verdict.Question("which PTX version the build's code has")
-	case !m.Driver().CUDA.Known():
-		return false, verdict.NoCUDA
-	case low.Known() && !low.Less(isa):
-		return false, verdict.MissingFact{}
-	case high.Known() && high.Less(isa):
-		return true, verdict.MissingFact{}
-	}
-	return false, verdict.Question("which PTX version a driver for CUDA " + m.Driver().CUDA.Short() + " knows")
-}
 
 // Assembles reports whether the Triton of a torch row compiles for every GPU here. If the table does not know, the
 // answer is yes for GPUs before Blackwell.
@@ -36,14 +19,14 @@ func (m *Machine) Assembles(r Row) bool {
 	}
 	i := slices.IndexFunc(r.Companions, func(c pin.Package) bool { return c.Package == "triton" })
 	t := m.Tables.Triton(version.Of(r.Companions[i].Version))
-	return !slices.ContainsFunc(m.GPUs, func(g GPU) bool {
+	return !slices.ContainsFunc(m.GPUs, func(g hardware.GPU) bool {
 		switch {
 		case t == nil:
-			return g.Capability.Major >= Blackwell
-		case g.Capability.Major >= Blackwell && t.PTXASBlackwell.Known():
-			return JITCompiler{Version: t.PTXASBlackwell}.Older(g)
+			return g.Capability.Major >= hardware.Blackwell
+		case g.Capability.Major >= hardware.Blackwell && t.PTXASBlackwell.Known():
+			return hardware.JITCompiler{Version: t.PTXASBlackwell}.Older(g)
 		}
-		return JITCompiler{Version: t.PTXAS}.Older(g)
+		return hardware.JITCompiler{Version: t.PTXAS}.Older(g)
 	})
 }
 
@@ -65,19 +48,4 @@ func (m *Machine) EvidenceCode(b *Build, proof string) verdict.Evidence {
 		return verdict.Evidence{Fact: "machine code", Value: proof, From: from}
 	}
 	return verdict.Evidence{Fact: "machine code", Value: strings.Join(list, " "), From: from}
-}
-
-// Blackwell is the compute capability from which Triton uses its second ptxas, if it has two.
-const Blackwell = 10
-
-// JITCompiler is a compiler that makes machine code for a GPU at run time.
-type JITCompiler struct {
-	Name    string         // "Triton's ptxas"
-	Version version.Number // the CUDA release that it came with
-	From    string         // where that was read
-}
-
-// Older reports whether the compiler was released before the GPU.
-func (c JITCompiler) Older(g GPU) bool {
-	return g.Chip != nil && g.Chip.FirstCUDA.Known() && c.Version.LessShort(g.Chip.FirstCUDA) && !g.Capability.Tegra()
 }

@@ -63,3 +63,14 @@ func (b *Build) WantsCUDA() bool { return b.Device == "cuda" && !b.GoesOn() }
 func (m *Machine) AnyWants(condition func(*Build) bool) bool {
 	return slices.ContainsFunc(m.Builds, func(b *Build) bool { return b.WantsCUDA() && condition(b) })
 }
+
+// WantsGPU reports whether something here needs CUDA: an EC2 GPU instance, CUDA software, or the caller.
+func (m *Machine) WantsGPU() bool {
+	return m.Instance != nil || len(m.Facts.Toolkits)+len(m.Facts.Driver.Libraries)+len(m.Facts.Driver.Modules) > 0 ||
+		len(m.Policy.Require) > 0 || m.AnyWants(func(*Build) bool { return true })
+}
+
+// JudgesCUDA reports whether a CUDA build matters here, or the caller requires something that needs CUDA.
+func (m *Machine) JudgesCUDA() bool {
+	return len(m.Policy.Require) > 0 || m.AnyWants(func(b *Build) bool { return b.Counts })
+}

@@ -9,6 +9,7 @@ import (
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 	"cudacompat/matrix/internal/cudaof"
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/probe/facts"
 )
 
@@ -59,7 +60,7 @@ func (m *Machine) requestedImage(n *Requested) *Requested {
 // contains. A Dockerfile that begins with such an image can be judged, and so can its name alone.
 func KnowsImage(t *tables.Tables, reference string) bool {
 	name, tag, tagged := strings.Cut(strings.TrimPrefix(reference, "docker.io/"), ":")
-	m := Machine{hwMachine: hwMachine{Tables: t}}
+	m := Machine{Machine: hardware.Machine{Tables: t}}
 	n := m.requestedImage(&Requested{Requested: &facts.Requested{Name: name, Version: tag, Origin: "image"}})
 	return tagged && n != nil && (n.CUDANumber.Known() || n.Torch != "")
 }
@@ -92,25 +93,13 @@ func (m *Machine) SpokenFor(n *Requested) bool {
 	})
 }
 
-// TargetWords describes the machine that a file is judged for, as part of a sentence.
-func (m *hwMachine) TargetWords() string {
-	words := m.DriverWords()
-	if m.Driver().CUDA.Known() {
-		words += " (CUDA " + m.Driver().CUDA.Short() + ")"
-	}
-	if len(m.GPUs) > 0 {
-		words += " with " + m.GPUs[0].Label
-	}
-	return words
-}
-
-// LetIn reports whether a build in an image may run on a driver that is too old for its CUDA, because the image contains
-// a cuda-compat library and NVIDIA, or NVIDIA's images of that CUDA, list the driver's branch.
+// LetIn reports whether a build in an image may run on a driver that is too old for its CUDA, because the image
+// contains a cuda-compat library and NVIDIA, or NVIDIA's images of that CUDA, list the driver's branch.
 func (m *Machine) LetIn(b *Build) bool {
 	if m.CompatPackage(b.CUDANumber) != nil {
 		return true
 	}
-	if len(m.GPUs) == 0 || m.WindowsNumbers() || m.Jetson() || slices.ContainsFunc(m.GPUs, func(g GPU) bool { return g.DataCentre() != Yes }) {
+	if len(m.GPUs) == 0 || m.WindowsNumbers() || m.Jetson() || slices.ContainsFunc(m.GPUs, func(g hardware.GPU) bool { return g.DataCentre() != hardware.Yes }) {
 		return false
 	}
 	return slices.ContainsFunc(m.Requested, func(n *Requested) bool {
@@ -122,12 +111,12 @@ func (m *Machine) LetIn(b *Build) bool {
 // branches that cuda-compat's row lists.
 func (m *Machine) starts(n *Requested) bool {
 	if require := n.Require(); require != nil {
-		refuses := func(p []version.Properties) bool { return OnEither(require.Expression, p) != version.Met }
+		refuses := func(p []version.Properties) bool { return hardware.OnEither(require.Expression, p) != version.Met }
 		return require.Err == nil && !slices.ContainsFunc(m.TargetProperties(), refuses)
 	}
 	branch := strconv.Itoa(m.Driver().Version.Major())
 	return slices.ContainsFunc(tables.Rows[tables.Forward](m.Tables), func(r tables.Forward) bool {
-		dropped := slices.ContainsFunc(m.GPUs, func(g GPU) bool { return g.dropped(version.Int(r.Branch)) })
+		dropped := slices.ContainsFunc(m.GPUs, func(g hardware.GPU) bool { return g.IsDropped(version.Int(r.Branch)) })
 		return !dropped && r.CUDA.Short() == n.CUDANumber.Short() && slices.Contains(r.Image, branch)
 	})
 }
@@ -160,44 +149,4 @@ func (n *Requested) Require() *tables.ImageRequirement {
 		return n.tables.RequirementOf(row)
 	}
 	return nil
-}
-
-// TargetProperties returns the properties that image constraints refer to if no container runs: each GPU under every
-// brand that NVML may report.
-func (m *hwMachine) TargetProperties() [][]version.Properties {
-	base := version.Properties{CUDA: m.Driver().CUDA, Driver: m.Driver().Version, NoGPU: len(m.GPUs) == 0}
-	list := [][]version.Properties{}
-	for _, g := range m.GPUs {
-		var one []version.Properties
-		for _, brand := range g.brands() {
-			p := base
-			p.NoGPU, p.Brand, p.Arch = false, brand, g.Capability.Number()
-			one = append(one, p)
-		}
-		list = append(list, one)
-	}
-	if len(list) == 0 {
-		list = append(list, []version.Properties{base})
-	}
-	return list
-}
-
-// brands returns the brand names that NVML may report for a GPU, as NVIDIA_REQUIRE_CUDA writes them.
-func (g GPU) brands() []string {
-	switch {
-	case g.DataCentre() == Yes:
-		return []string{"tesla", "nvidia"}
-	case g.DataCentre() == No:
-		return []string{"geforce", "geforcertx", "titan", "titanrtx"}
-	}
-	return []string{"quadro", "quadrortx", "nvidiartx"}
-}
-
-// OnEither evaluates an expression for several possible properties. The result is known only if they all agree.
-func OnEither(expression version.Requirement, alternatives []version.Properties) version.Truth {
-	first := expression.On(alternatives[0])
-	if slices.ContainsFunc(alternatives[1:], func(p version.Properties) bool { return expression.On(p) != first }) {
-		return version.Unsaid
-	}
-	return first
 }

@@ -94,9 +94,9 @@ func (m *Machine) FrameworkOf(b *Build) *Build {
 	return m.Builds[i]
 }
 
-// Without describes what happens to a package if the loader does not find some libraries, and returns the source for
-// that.
-func (b *Build) Without(libraries []string) (severity verdict.Severity, fails, source string) {
+// FailureWithout describes what happens to a package if the loader does not find some libraries, and returns the source
+// for that.
+func (b *Build) FailureWithout(libraries []string) (severity verdict.Severity, fails, source string) {
 	if b.Program() {
 		return verdict.Error, "does not load this backend for the GPU", LoaderSource
 	}

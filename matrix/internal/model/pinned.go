@@ -7,6 +7,7 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/pin"
 	"cudacompat/probe/facts"
 )
@@ -56,7 +57,7 @@ func (m *Machine) newestCuDNN(r Row, asked string) string {
 		if ok, err := version.Allows(asked, c.Release); err != nil || !ok {
 			continue
 		}
-		if !slices.ContainsFunc(m.GPUs, func(g GPU) bool {
+		if !slices.ContainsFunc(m.GPUs, func(g hardware.GPU) bool {
 			return version.Cover(c.SASS, nil,
 				g.Capability) != version.BySASS
 		}) {

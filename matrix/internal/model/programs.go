@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/probe/facts"
 )
 
@@ -23,7 +24,7 @@ func (m *Machine) backendOf(program *facts.Environment) *facts.Build {
 	list := slices.Clone(program.Builds)
 	slices.SortStableFunc(list, func(x, y facts.Build) int { return version.Of(y.CUDA).Compare(version.Of(x.CUDA)) })
 	runs := func(b facts.Build) bool {
-		return len(b.Missing) == 0 && m.Reached(version.Of(b.CUDA)) && !slices.ContainsFunc(m.Kinds, func(g GPU) bool {
+		return len(b.Missing) == 0 && m.Reached(version.Of(b.CUDA)) && !slices.ContainsFunc(m.Kinds, func(g hardware.GPU) bool {
 			return g.Capability.Known() && version.Cover(b.SASS, b.PTX, g.Capability) == version.Uncovered
 		})
 	}

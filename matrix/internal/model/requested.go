@@ -10,6 +10,7 @@ import (
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 	"cudacompat/matrix/internal/cudaof"
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
@@ -64,14 +65,14 @@ func (m *Machine) requested() []*Requested {
 	return append(unknown, list...)
 }
 
-// WithoutPrivate returns facts without the packages that nothing here knows. Their names may be private, and people
+// OmitPrivate returns facts without the packages that nothing here knows. Their names may be private, and people
 // paste reports into public threads.
-func WithoutPrivate(t *tables.Tables, f facts.Facts) facts.Facts {
+func OmitPrivate(t *tables.Tables, f facts.Facts) facts.Facts {
 	if f.Plan == nil && !slices.ContainsFunc(f.Environments, func(e facts.Environment) bool { return len(e.Requested) > 0 }) {
 		return f
 	}
 	f.Environments = slices.Clone(f.Environments)
-	m := NewMachine(t, &f, Target{}, verdict.Policy{})
+	m := NewMachine(t, &f, hardware.Target{}, verdict.Policy{})
 	for i := range f.Environments {
 		env := &f.Environments[i]
 		env.Requested = slices.DeleteFunc(slices.Clone(env.Requested),

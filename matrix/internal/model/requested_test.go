@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"cudacompat/internal/tables"
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
@@ -13,7 +14,7 @@ import (
 func TestTorchBeside(t *testing.T) {
 	var f facts.Facts
 	f.Complete()
-	m := NewMachine(tables.Embedded(), &f, Target{}, verdict.Policy{})
+	m := NewMachine(tables.Embedded(), &f, hardware.Target{}, verdict.Policy{})
 	for _, c := range []struct{ name, release, want string }{
 		{"torchvision", "0.24.0", "2.9.0"}, {"torchvision", "0.24.0+cu126", "2.9.0"}, {"torchaudio", "2.8.0", "2.8.0"},
 		{"torchaudio", "2.9.0", "2.9.0"}, {"torchaudio", "2.10.0", ""}, {"torchvision", "2.9.0", ""}, {"torchcodec", "0.24.0", ""},

@@ -5,6 +5,7 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
@@ -14,7 +15,7 @@ func TestUnsaidVariant(t *testing.T) {
 	var f facts.Facts
 	f.System.Arch = "x86_64"
 	f.Complete()
-	m := NewMachine(tables.Embedded(), &f, Target{}, verdict.Policy{})
+	m := NewMachine(tables.Embedded(), &f, hardware.Target{}, verdict.Policy{})
 	for text, want := range map[string]string{
 		"2.9.0+cu118":  "have torch 2.9.0 only for cu126, cu128, cu129 and cu130",
 		"2.99.0+cu118": "do not have torch 2.99.0",

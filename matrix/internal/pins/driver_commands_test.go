@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"cudacompat/internal/tables"
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
@@ -52,7 +53,7 @@ func TestDriverCommands(t *testing.T) {
 		{facts.System{OS: "Arch Linux", ID: "arch"}, "", ""},
 		{facts.System{OS: "Ubuntu 24.04.3 LTS", ID: "ubuntu", IDLike: "debian", Container: "docker"}, ubuntu + "  # Ubuntu", anyDNF},
 	} {
-		m := model.NewMachine(tables.Embedded(), &facts.Facts{System: tt.system}, model.Target{GPUs: []string{"L4"}}, verdict.Policy{})
+		m := model.NewMachine(tables.Embedded(), &facts.Facts{System: tt.system}, hardware.Target{GPUs: []string{"L4"}}, verdict.Policy{})
 		var branch tables.Branch
 		for _, b := range tables.Rows[tables.Branch](m.Tables) {
 			if b.Branch == "580" {

@@ -8,6 +8,7 @@ import (
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/pin"
 	"cudacompat/matrix/verdict"
@@ -97,7 +98,7 @@ func engineFor(m *model.Machine, p *model.Installed, r model.Row, python string)
 func supports(m *model.Machine, e tables.Extension) bool {
 	least, _ := m.Tables.LeastCapability(e.Package, version.Of(e.Release))
 	return !least.Known() || len(m.GPUs) == 0 ||
-		slices.ContainsFunc(m.GPUs, func(g model.GPU) bool { return !g.Capability.Known() || g.Capability.AtLeast(least) })
+		slices.ContainsFunc(m.GPUs, func(g hardware.GPU) bool { return !g.Capability.Known() || g.Capability.AtLeast(least) })
 }
 
 // wheelGlibc matches the minimum glibc in a wheel's name: "vllm-0.19.1-cp38-abi3-manylinux_2_31_x86_64.whl".

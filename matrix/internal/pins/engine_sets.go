@@ -7,6 +7,7 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/pin"
 	"cudacompat/matrix/verdict"
@@ -23,14 +24,14 @@ func IsEngine(t *tables.Tables, name string) bool {
 type Engine struct {
 	tables  *tables.Tables
 	facts   facts.Facts
-	target  model.Target
+	target  hardware.Target
 	want    []pin.Want
 	refuses Refuses
 	asked   map[string]engineSet // by branch
 }
 
 // NewEngine returns the sets for one engine on the machine of the facts, with a target over it.
-func NewEngine(t *tables.Tables, f facts.Facts, target model.Target, want pin.Want, refuses Refuses) *Engine {
+func NewEngine(t *tables.Tables, f facts.Facts, target hardware.Target, want pin.Want, refuses Refuses) *Engine {
 	f.Complete()
 	return &Engine{tables: t, facts: f, target: target, want: []pin.Want{want}, refuses: refuses, asked: map[string]engineSet{}}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"cudacompat/internal/tables"
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/pin"
 	"cudacompat/matrix/verdict"
@@ -16,7 +17,7 @@ func onX86() *model.Machine {
 	var f facts.Facts
 	f.System.Arch = "x86_64"
 	f.Complete()
-	return model.NewMachine(tables.Embedded(), &f, model.Target{}, verdict.Policy{})
+	return model.NewMachine(tables.Embedded(), &f, hardware.Target{}, verdict.Policy{})
 }
 
 // TestEnginesIn checks that a package which an engine brings counts only without the engine.

@@ -6,12 +6,13 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 )
 
 // Covers reports whether a release has machine code for every GPU here.
 func Covers(m *model.Machine, e tables.Extension) bool {
-	return !slices.ContainsFunc(m.GPUs, func(g model.GPU) bool {
+	return !slices.ContainsFunc(m.GPUs, func(g hardware.GPU) bool {
 		return version.Cover(e.SASS, nil,
 			g.Capability) != version.BySASS
 	})

@@ -9,6 +9,7 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/pin"
 	"cudacompat/matrix/verdict"
@@ -34,7 +35,7 @@ func localOf(p pin.Package, r model.Row) pin.Package {
 }
 
 // Pins computes the sets for the machine of the facts with a target over it. Every set passes Check.
-func Pins(t *tables.Tables, f facts.Facts, target model.Target, want pin.Wanted) pin.Sets {
+func Pins(t *tables.Tables, f facts.Facts, target hardware.Target, want pin.Wanted) pin.Sets {
 	f.Complete()
 	m := model.NewMachine(t, &f, target, verdict.Policy{})
 	b := wantedBuild(m, want)
@@ -72,7 +73,7 @@ func wantedBuild(m *model.Machine, want pin.Wanted) *model.Build {
 }
 
 // PythonOf returns the Python for which sets are chosen, "3.12"; empty if none is known.
-func PythonOf(t *tables.Tables, f facts.Facts, target model.Target) string {
+func PythonOf(t *tables.Tables, f facts.Facts, target hardware.Target) string {
 	if target.Python != "" {
 		return version.ShortPython(target.Python)
 	}
@@ -85,7 +86,7 @@ func PythonOf(t *tables.Tables, f facts.Facts, target model.Target) string {
 func Pythons(t *tables.Tables, want pin.Wanted) []string {
 	var none facts.Facts
 	none.Complete()
-	m := model.NewMachine(t, &none, model.Target{}, verdict.Policy{NoPins: true, Today: t.Date()})
+	m := model.NewMachine(t, &none, hardware.Target{}, verdict.Policy{NoPins: true, Today: t.Date()})
 	var list []string
 	for _, r := range m.FrameworkRows(want.Framework) {
 		if want.Release == "" || r.Release == want.Release || strings.HasPrefix(r.Release, want.Release+".") {
@@ -301,7 +302,7 @@ func driverServes(m *model.Machine, r model.Row) bool {
 
 // drives reports whether a driver supports every GPU here: it is neither too old nor too new.
 func drives(m *model.Machine, driver version.Number) bool {
-	return !slices.ContainsFunc(m.GPUs, func(g model.GPU) bool { return driver.Known() && !m.DrivenBy(g, driver) })
+	return !slices.ContainsFunc(m.GPUs, func(g hardware.GPU) bool { return driver.Known() && !m.DrivenBy(g, driver) })
 }
 
 // branchFor returns the lowest maintained branch that runs a row, or nil if a driver cannot be chosen.

@@ -11,6 +11,7 @@ import (
 	"cudacompat/internal/version"
 	"cudacompat/matrix/internal/cudaof"
 	"cudacompat/matrix/internal/fit"
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/pin"
 	"cudacompat/matrix/verdict"
@@ -18,7 +19,7 @@ import (
 )
 
 // Refuses says why the check of a machine rejects a set, or returns "" if it accepts it.
-type Refuses func(pin.Set, model.Target) string
+type Refuses func(pin.Set, hardware.Target) string
 
 // maxChecked limits how many sets are checked. Usually the rows have decided before that.
 const maxChecked = 64
@@ -26,7 +27,7 @@ const maxChecked = 64
 // PinsWanted picks one set of releases from the tables that contains everything in wants, the newest framework first.
 // It takes the first set that the check accepts. If there is none, Missing says which wishes and properties of the
 // machine exclude each other.
-func PinsWanted(t *tables.Tables, f facts.Facts, target model.Target, wants []pin.Want, refuses Refuses) pin.Sets {
+func PinsWanted(t *tables.Tables, f facts.Facts, target hardware.Target, wants []pin.Want, refuses Refuses) pin.Sets {
 	f.Complete()
 	m := model.NewMachine(t, &f, target, verdict.Policy{})
 	sets := emptySets(m, wants)
@@ -112,8 +113,8 @@ func noWheelHere(m *model.Machine, wants []pin.Want) string {
 }
 
 // targetOf returns the machine as a target for the check of a set, so that only what concerns the set is checked.
-func targetOf(m *model.Machine, b *model.Build) model.Target {
-	t := model.Target{Instance: m.Target.Instance, Driver: m.Driver().Version.String(), Python: b.Interpreter}
+func targetOf(m *model.Machine, b *model.Build) hardware.Target {
+	t := hardware.Target{Instance: m.Target.Instance, Driver: m.Driver().Version.String(), Python: b.Interpreter}
 	if t.Instance == "" {
 		for _, g := range m.GPUs {
 			name := gpuNamed(m.Target, g)
@@ -124,7 +125,7 @@ func targetOf(m *model.Machine, b *model.Build) model.Target {
 }
 
 // gpuNamed returns a GPU in the form of --gpu.
-func gpuNamed(target model.Target, g model.GPU) string {
+func gpuNamed(target hardware.Target, g hardware.GPU) string {
 	if g.Chip != nil && g.Name != "" {
 		return g.Name
 	}
@@ -518,7 +519,7 @@ func (w *wishes) exclusion(e tables.Extension) property {
 	f.exclude(byPython, python != "" && !w.takesPython(e, python))
 	f.exclude(byGlibc, !loadsWheel(w.m, e))
 	f.exclude(byGPU, len(e.SASS) > 0 && !w.m.Tables.Trait("dispensable", e.Package, version.Number{}) && slices.ContainsFunc(w.m.Kinds,
-		func(g model.GPU) bool { return version.Cover(e.SASS, e.PTX, g.Capability) == version.Uncovered }))
+		func(g hardware.GPU) bool { return version.Cover(e.SASS, e.PTX, g.Capability) == version.Uncovered }))
 	return f.not
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/pin"
 )
@@ -60,8 +61,8 @@ func inWindows(m *model.Machine, b *model.Build, r model.Row, why string) pin.Se
 }
 
 // DriverSteps returns the smallest driver change that would do where no package manager has the driver: in Windows, and
-// in WSL2, which runs on Windows' driver. It returns none elsewhere, where DriverPins has pins, and none if no driver of
-// Windows reaches the CUDA (when one is given) and drives every GPU here.
+// in WSL2, which runs on Windows' driver. It returns none elsewhere, where DriverPins has pins, and none if no driver
+// of Windows reaches the CUDA (when one is given) and drives every GPU here.
 func DriverSteps(m *model.Machine, cuda version.Number) []pin.Step {
 	if !m.WindowsNumbers() || m.Policy.NoPins {
 		return nil
@@ -75,8 +76,8 @@ func DriverSteps(m *model.Machine, cuda version.Number) []pin.Step {
 	return installAtLeast(m, least)
 }
 
-// SpeakingSteps returns DriverSteps for a driver that supports a CUDA itself, not by minor-version compatibility: the one
-// that NVIDIA shipped with the toolkit.
+// SpeakingSteps returns DriverSteps for a driver that supports a CUDA itself, not by minor-version compatibility: the
+// one that NVIDIA shipped with the toolkit.
 func SpeakingSteps(m *model.Machine, cuda version.Number) []pin.Step {
 	toolkit := m.Tables.Toolkit(cuda)
 	if !m.WindowsNumbers() || m.Policy.NoPins || toolkit == nil || !toolkit.DriverWindows.Known() {
@@ -101,7 +102,8 @@ func installAtLeast(m *model.Machine, least version.Number) []pin.Step {
 	return []pin.Step{installInWindows(m, least)}
 }
 
-// installInWindows says which driver of Windows to install, by NVIDIA's names for it, and that WSL2 has none of its own.
+// installInWindows says which driver of Windows to install, by NVIDIA's names for it, and that WSL2 has none of its
+// own.
 func installInWindows(m *model.Machine, least version.Number) pin.Step {
 	after := afterLast(m)
 	edition := windowsEdition(m)
@@ -138,7 +140,7 @@ func afterLast(m *model.Machine) string {
 // areOn580 reports whether branch 580 is the last for all GPUs here: Maxwell, Pascal and Volta. For GeForce, NVIDIA now
 // publishes only security updates of it (bulletin 5821), which do not list newer GPUs.
 func areOn580(m *model.Machine) bool {
-	return len(m.GPUs) > 0 && !slices.ContainsFunc(m.GPUs, func(g model.GPU) bool {
+	return len(m.GPUs) > 0 && !slices.ContainsFunc(m.GPUs, func(g hardware.GPU) bool {
 		last, _ := m.LastBranch(g)
 		return !last.Known() || last.Major() != 580
 	})
@@ -153,9 +155,9 @@ func windowsEdition(m *model.Machine) string {
 	for _, g := range m.GPUs {
 		one := "driver"
 		switch {
-		case g.DataCentre() == model.No:
+		case g.DataCentre() == hardware.No:
 			one = gameReady
-		case g.DataCentre() == model.Yes:
+		case g.DataCentre() == hardware.Yes:
 			one = "data centre driver"
 		case strings.Contains(g.Name, "RTX") || strings.Contains(g.Name, "Quadro"):
 			one = "RTX Enterprise driver"

@@ -10,6 +10,7 @@ import (
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
 	"cudacompat/matrix/internal/rules/library"
@@ -24,13 +25,13 @@ var circumstances = []string{"torch", "tensorflow", "jax", "built_cudnn", "built
 
 // meets judges a condition for a build. It returns Maybe, with the name of the missing fact, only after a clause that
 // is not a mere circumstance has been found true.
-func meets(m *model.Machine, c tables.Condition, b *model.Build) (model.Trilean, string) {
+func meets(m *model.Machine, c tables.Condition, b *model.Build) (hardware.Trilean, string) {
 	missing, sure := "", false
 	for _, clause := range c.Clauses {
 		switch t := meetsClause(m, clause, b); {
-		case t == model.No:
-			return model.No, ""
-		case t == model.Maybe:
+		case t == hardware.No:
+			return hardware.No, ""
+		case t == hardware.Maybe:
 			missing = clause.Name
 		case !slices.Contains(circumstances, clause.Name):
 			sure = true
@@ -38,26 +39,26 @@ func meets(m *model.Machine, c tables.Condition, b *model.Build) (model.Trilean,
 	}
 	switch {
 	case missing == "":
-		return model.Yes, ""
+		return hardware.Yes, ""
 	case sure:
-		return model.Maybe, missing
+		return hardware.Maybe, missing
 	}
-	return model.No, ""
+	return hardware.No, ""
 }
 
 // meetsClause judges one clause of an advisory's condition. It returns maybe if the fact that the clause needs is
 // missing.
-func meetsClause(m *model.Machine, c tables.Clause, b *model.Build) model.Trilean {
+func meetsClause(m *model.Machine, c tables.Clause, b *model.Build) hardware.Trilean {
 	values, known := clauseValues(m, c, b)
 	switch own := releaseBuiltWith(b, c.Name); {
 	case !known && own.Known() && !c.Allowed.Has(own):
-		return model.No // what the build brings is none of them, and nothing says that it takes another one
+		return hardware.No // what the build brings is none of them, and nothing says that it takes another one
 	case !known:
-		return model.Maybe
+		return hardware.Maybe
 	case slices.ContainsFunc(values, c.Allowed.Has):
-		return model.Yes
+		return hardware.Yes
 	}
-	return model.No
+	return hardware.No
 }
 
 // releaseBuiltWith returns the release of a library that the build was compiled with and that it bundles or pins.
@@ -149,7 +150,7 @@ func advisories(m *model.Machine, b *model.Build) []*rule.Result {
 	var missing verdict.MissingFact
 	for _, a := range tables.Rows[tables.Advisory](m.Tables) {
 		switch t, what := meets(m, a.When, b); t {
-		case model.Yes:
+		case hardware.Yes:
 			severity := verdict.Severity(a.Severity)
 			if a.Severity == tables.Unseen {
 				if library.IsNamedOnSystem(b) && (slices.ContainsFunc(library.RequestedExtras(b), library.IsCUDAExtra) || library.NamesCuDNNWheel(b)) {
@@ -176,7 +177,7 @@ func advisories(m *model.Machine, b *model.Build) []*rule.Result {
 				}
 			}
 			results = append(results, rule.ReportFinding(f)...)
-		case model.Maybe:
+		case hardware.Maybe:
 			missing = verdict.Question(fmt.Sprintf("which %s %s loads (advisory %s)", what, b.Name, a.ID))
 		}
 	}

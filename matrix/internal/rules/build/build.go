@@ -13,6 +13,7 @@ import (
 
 	"cudacompat/internal/version"
 	"cudacompat/matrix/internal/cudaof"
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
 	"cudacompat/matrix/internal/rules/container"
@@ -55,9 +56,9 @@ func DriverTooOld(m *model.Machine, b *model.Build) []*rule.Result {
 		}
 		return []*rule.Result{lacks}
 	// Report one error for one cause: the framework's pin helps its extension, too.
-	case r.state == model.FloorBelow && tooOldWith(m, b):
+	case r.state == hardware.FloorBelow && tooOldWith(m, b):
 		return []*rule.Result{{Subject: b.Subject, Implied: true}}
-	case r.state == model.FloorBelow:
+	case r.state == hardware.FloorBelow:
 		f := tooOld(m, b, r.cuda, r.need, r.source)
 		return []*rule.Result{{Subject: b.Subject, Finding: &f, Row: floorRow(m, r.cuda)}}
 	}
@@ -89,7 +90,7 @@ func openOnL4T(m *model.Machine, b *model.Build) verdict.MissingFact {
 
 // hasCode reports whether a build is known to have code for every GPU.
 func hasCode(m *model.Machine, b *model.Build) bool {
-	return !slices.ContainsFunc(m.GPUs, func(g model.GPU) bool {
+	return !slices.ContainsFunc(m.GPUs, func(g hardware.GPU) bool {
 		covered, _, _ := m.Code(b, g)
 		return covered < version.ByPTX
 	})
@@ -105,7 +106,7 @@ func floorRow(m *model.Machine, cuda version.Number) string {
 
 // reach is the result of comparing the driver with what a build needs.
 type reach struct {
-	state   model.FloorState
+	state   hardware.FloorState
 	cuda    version.Number // the build's, or of its rows the one that decides
 	need    string
 	source  []string
@@ -136,7 +137,7 @@ func reachFor(m *model.Machine, b *model.Build) *reach {
 	// driver is new enough.
 	case !m.DriverTold():
 		if sawGPU(m) && b.Name == "torch" {
-			return &reach{state: model.FloorFull}
+			return &reach{state: hardware.FloorFull}
 		}
 		if !b.CUDANumber.Known() {
 			return lacks(verdict.NoDriver)
@@ -145,7 +146,7 @@ func reachFor(m *model.Machine, b *model.Build) *reach {
 		r.missing = verdict.NoDriver
 		return r
 	// Whether cuda-compat applies decides which minimum holds, so nothing can be decided without it.
-	case m.Forward().State == model.ForwardUndecided || m.Forward().State == model.ForwardUndecidedGPU:
+	case m.Forward().State == hardware.ForwardUndecided || m.Forward().State == hardware.ForwardUndecidedGPU:
 		return lacks(m.Forward().Lacks)
 	// Nothing else represents a package that needs no framework, so silence would look like a good answer.
 	case !b.CUDANumber.Known() && b.Standalone && !b.GoesOn() && b.Name != "triton": // whose ptxas is judged
@@ -159,9 +160,9 @@ func reachFor(m *model.Machine, b *model.Build) *reach {
 	switch {
 	// The tables have no minimum driver for this CUDA. The driver's own CUDA version would decide instead, but it is
 	// not known.
-	case r.state == model.FloorUnknown:
+	case r.state == hardware.FloorUnknown:
 		return lacks(verdict.Question("which driver CUDA " + b.CUDANumber.Short() + " needs"))
-	case r.state == model.FloorBelow:
+	case r.state == hardware.FloorBelow:
 		r.missing = belowFloorQuestion(m, b, r.need)
 	}
 	return r
@@ -173,7 +174,7 @@ func tooOldWith(m *model.Machine, b *model.Build) bool {
 	return b.Extension && slices.ContainsFunc(m.Builds, func(o *model.Build) bool {
 		with := !o.Extension && !b.Standalone || b.PartOf != "" && o.Name == b.PartOf
 		state, _, _ := m.Floor(o.CUDANumber)
-		return o != b && o.Env == b.Env && with && o.CUDANumber.Known() && state == model.FloorBelow
+		return o != b && o.Env == b.Env && with && o.CUDANumber.Known() && state == hardware.FloorBelow
 	})
 }
 
@@ -220,10 +221,10 @@ func reachOfEvery(m *model.Machine, b *model.Build) *reach {
 	highest := slices.MaxFunc(b.Rows, func(x, y model.Row) int { return x.CUDA.Compare(y.CUDA) }).CUDA
 	// The minimum driver rises with CUDA. So the lowest variant decides whether all are too new, and the highest,
 	// below, whether all fit.
-	if r := reachOf(m, lowest); r.state == model.FloorBelow {
+	if r := reachOf(m, lowest); r.state == hardware.FloorBelow {
 		return r
 	}
-	if r := reachOf(m, highest); r.state == model.FloorFull || r.state == model.FloorMinor {
+	if r := reachOf(m, highest); r.state == hardware.FloorFull || r.state == hardware.FloorMinor {
 		return r
 	}
 	return missing
@@ -245,7 +246,7 @@ func tooOld(m *model.Machine, b *model.Build, cuda version.Number, need string, 
 	// reboot. A cuda-compat package works only on data-centre GPUs and must come first on the loader's path.
 	f.Pins, f.Steps = pins.ForBuild(m, b)
 	// A cuda-compat library is loaded, but the CUDA that it supports is still too old.
-	if m.Forward().State == model.ForwardWorks {
+	if m.Forward().State == hardware.ForwardWorks {
 		f.Evidence = append(f.Evidence, m.EvidenceCompat())
 	}
 	f.Pins = append(f.Pins, pins.DriverPins(m, cuda)...)
@@ -265,13 +266,13 @@ func MinorCompat(m *model.Machine, b *model.Build) []*rule.Result {
 	// The framework already has this note. One for each extension would be noise.
 	part := b.Extension && b.Origin != "image"
 	// With a cuda-compat library loaded, the forward-compat rules say how the build runs.
-	if b.Device != "cuda" || part || !b.CUDANumber.Known() || m.L4T() || m.Forward().State != model.ForwardNone {
+	if b.Device != "cuda" || part || !b.CUDANumber.Known() || m.L4T() || m.Forward().State != hardware.ForwardNone {
 		return nil
 	}
 	state, need, source := m.Floor(b.CUDANumber)
 	// Minor-version compatibility holds within one major version. An older driver beside newer libraries is the subject
 	// of driver-mismatch.
-	if state != model.FloorMinor || !m.Driver().CUDA.Known() || b.CUDANumber.Major() > m.Driver().CUDA.Major() {
+	if state != hardware.FloorMinor || !m.Driver().CUDA.Known() || b.CUDANumber.Major() > m.Driver().CUDA.Major() {
 		return nil
 	}
 	f := verdict.Finding{Severity: verdict.Note, Subject: b.Subject, Need: need, Source: source,
@@ -364,7 +365,7 @@ func lackedGPU(m *model.Machine) verdict.MissingFact {
 	case every(func(g facts.GPU) bool { return g.Drained }):
 		return verdict.MissingFact{Missing: "a GPU that is not drained", Reason: "excluded",
 			Why: "an administrator drained every GPU here (nvidia-smi drain)"}
-	case every(model.ToVM):
+	case every(hardware.ToVM):
 		return verdict.MissingFact{Missing: "a GPU that is not held for a virtual machine by " + m.Facts.GPUs[0].Bound, Reason: "held",
 			Why: "every GPU here is held for a virtual machine by " + m.Facts.GPUs[0].Bound}
 	}
@@ -399,7 +400,7 @@ func unsupportedGPUs(m *model.Machine, b *model.Build) []*rule.Result {
 			continue
 		}
 		subject := p.Name + " " + p.Version + model.PlaceOf(b.Env.Environment)
-		below := slices.DeleteFunc(slices.Clone(m.GPUs), func(g model.GPU) bool {
+		below := slices.DeleteFunc(slices.Clone(m.GPUs), func(g hardware.GPU) bool {
 			return !g.Capability.Known() || g.Capability.AtLeast(least)
 		})
 		if len(below) == 0 {
@@ -499,7 +500,7 @@ func ComparesCode(b *model.Build) bool {
 
 // findUncovered returns the GPUs for which a build, or a part of it, has no code, with the proof. missing is the fact
 // that is needed to judge one of the other GPUs.
-func findUncovered(m *model.Machine, b *model.Build) (without []model.GPU, proof verdict.Evidence, missing verdict.MissingFact) {
+func findUncovered(m *model.Machine, b *model.Build) (without []hardware.GPU, proof verdict.Evidence, missing verdict.MissingFact) {
 	for _, g := range m.GPUs {
 		c, by, lack := m.Code(b, g)
 		switch p := model.Unserved(b.Parts(), g.Capability); {
@@ -517,7 +518,7 @@ func findUncovered(m *model.Machine, b *model.Build) (without []model.GPU, proof
 	return without, proof, missing
 }
 
-func archMissing(m *model.Machine, b *model.Build, without []model.GPU, code verdict.Evidence) verdict.Finding {
+func archMissing(m *model.Machine, b *model.Build, without []hardware.GPU, code verdict.Evidence) verdict.Finding {
 	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: "code or PTX for " + without[0].Capability.SM(),
 		Message:  strings.TrimSpace(b.Name+" "+b.Version) + " has no code for " + without[0].Label,
 		Evidence: append(b.Evidence(), verdict.Evidence{Fact: "GPU", Value: without[0].Label, From: without[0].From}, code),
@@ -609,7 +610,7 @@ func codeIgnored(m *model.Machine, b *model.Build) *verdict.Finding {
 }
 
 // ignores returns the variable that disables a build's code for a GPU, and how. It returns "" if the code runs.
-func ignores(m *model.Machine, b *model.Build, g model.GPU) (variable, why string) {
+func ignores(m *model.Machine, b *model.Build, g hardware.GPU) (variable, why string) {
 	c, _, _ := m.Code(b, g)
 	switch {
 	case c == version.ByPTX && isSet(m, "CUDA_DISABLE_PTX_JIT"):

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/rules/rule"
 	"cudacompat/matrix/pin"
@@ -42,7 +43,7 @@ func CompiledCacheMismatch(m *model.Machine) []*rule.Result {
 // cacheFor returns a finding for the extensions of one cache that have no code for any GPU.
 func cacheFor(m *model.Machine, cache []facts.Cache) (verdict.Finding, bool) {
 	served := func(c facts.Cache) bool {
-		return slices.ContainsFunc(m.GPUs, func(g model.GPU) bool {
+		return slices.ContainsFunc(m.GPUs, func(g hardware.GPU) bool {
 			// The tables lack this GPU, so the cache may have code for it. Report nothing.
 			return !g.Capability.Known() || version.Cover(c.SASS, c.PTX, g.Capability) != version.Uncovered
 		})

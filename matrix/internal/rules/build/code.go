@@ -8,6 +8,7 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
 	"cudacompat/matrix/internal/rules/rule"
@@ -73,12 +74,12 @@ type newPTX struct {
 	part  *model.Part // nil: all that the build has
 	isa   version.Number
 	newer bool // than the driver's compiler
-	gpus  []model.GPU
+	gpus  []hardware.GPU
 }
 
 // ptxFor returns the PTX that the driver must compile for a GPU. It prefers a part whose PTX is too new. It returns nil
 // if there is machine code. missing is the fact that is not known.
-func ptxFor(m *model.Machine, b *model.Build, g model.GPU) (one *newPTX, missing verdict.MissingFact) {
+func ptxFor(m *model.Machine, b *model.Build, g hardware.GPU) (one *newPTX, missing verdict.MissingFact) {
 	list := b.Parts()
 	if c, _, _ := m.Code(b, g); c == version.ByPTX {
 		list = append([]model.Part{{Group: version.Group{PTX: b.PTX, ISA: b.PTXVersions}}}, list...)
@@ -123,7 +124,7 @@ func ptxFinding(m *model.Machine, b *model.Build, hit newPTX) verdict.Finding {
 }
 
 // hideGPUs returns the step that hides the GPUs on which a program does not run.
-func hideGPUs(m *model.Machine, bad []model.GPU, that string) pin.Step {
+func hideGPUs(m *model.Machine, bad []hardware.GPU, that string) pin.Step {
 	return rule.ExportStep(m, m.Showing(others(bad)), that)
 }
 
@@ -186,11 +187,11 @@ func FatbinZstd(m *model.Machine, b *model.Build) []*rule.Result {
 
 // loadingZstd returns the GPUs for which a build's code is compressed with zstd. It returns none for CUDA 13, whose
 // minimum driver, 580, is newer than 550.54.14.
-func loadingZstd(m *model.Machine, b *model.Build) []model.GPU {
+func loadingZstd(m *model.Machine, b *model.Build) []hardware.GPU {
 	if b.Device != "cuda" || len(b.Zstd) == 0 || b.CUDANumber.Major() >= 13 {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(m.GPUs), func(g model.GPU) bool { return !loadsZstd(b, g.Capability) })
+	return slices.DeleteFunc(slices.Clone(m.GPUs), func(g hardware.GPU) bool { return !loadsZstd(b, g.Capability) })
 }
 
 // loadsZstd reports whether the entry that the GPU would load is compressed with zstd. The driver takes the nearest
@@ -213,10 +214,10 @@ func loadsZstd(b *model.Build, gpu version.Capability) bool {
 }
 
 // others returns the GPUs that are not among some.
-func others(some []model.GPU) func(model.GPU) bool {
-	among := map[model.GPU]bool{}
+func others(some []hardware.GPU) func(hardware.GPU) bool {
+	among := map[hardware.GPU]bool{}
 	for _, g := range some {
 		among[g] = true
 	}
-	return func(g model.GPU) bool { return !among[g] }
+	return func(g hardware.GPU) bool { return !among[g] }
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/rules/rule"
 	"cudacompat/matrix/pin"
@@ -19,11 +20,11 @@ func ForwardCompatUnsupported(m *model.Machine) []*rule.Result {
 	f := m.Forward()
 	switch f.State {
 	// forward-compat-not-applicable (803) reports a library that does not fit the driver, whatever the GPUs.
-	case model.ForwardNone, model.ForwardStale, model.ForwardUndecided:
+	case hardware.ForwardNone, hardware.ForwardStale, hardware.ForwardUndecided:
 		return nil
-	case model.ForwardUndecidedGPU:
+	case hardware.ForwardUndecidedGPU:
 		return rule.ReportMissing("libcuda "+f.Version, f.Lacks)
-	case model.ForwardWorks:
+	case hardware.ForwardWorks:
 		return rule.Pass("libcuda " + f.Version)
 	}
 	finding := forwardFinding(m, fmt.Sprintf("the loader takes libcuda %s from a cuda-compat package, and %s: CUDA will not start (error 804)", f.Version, f.Why),
@@ -31,7 +32,7 @@ func ForwardCompatUnsupported(m *model.Machine) []*rule.Result {
 	finding.Evidence = append(finding.Evidence, verdict.Evidence{Fact: "GPU", Value: f.Wrong[0].Label, From: f.Wrong[0].From})
 	// One visible GPU of the wrong kind causes error 804, so hiding that GPU is enough.
 	if len(f.Wrong) < len(m.GPUs) {
-		finding.Steps = append(finding.Steps, rule.ExportStep(m, m.Showing(func(g model.GPU) bool { return !slices.Contains(f.Wrong, g) }),
+		finding.Steps = append(finding.Steps, rule.ExportStep(m, m.Showing(func(g hardware.GPU) bool { return !slices.Contains(f.Wrong, g) }),
 			"hides the GPUs that it does not support").Instead())
 	}
 	return rule.ReportFinding(finding)
@@ -44,11 +45,11 @@ func ForwardCompatNotApplicable(m *model.Machine) []*rule.Result {
 	f := m.Forward()
 	switch f.State {
 	// forward-compat-unsupported (804) reports a GPU that the library refuses.
-	case model.ForwardNone, model.ForwardWrongGPU:
+	case hardware.ForwardNone, hardware.ForwardWrongGPU:
 		return nil
-	case model.ForwardUndecided:
+	case hardware.ForwardUndecided:
 		return rule.ReportMissing("libcuda "+f.Version, f.Lacks)
-	case model.ForwardWorks, model.ForwardUndecidedGPU:
+	case hardware.ForwardWorks, hardware.ForwardUndecidedGPU:
 		return rule.Pass("libcuda " + f.Version)
 	}
 	return rule.ReportFinding(forwardFinding(m, fmt.Sprintf("the loader takes libcuda %s from a cuda-compat package, and %s: CUDA will not start (error 803)", f.Version, f.Why),
@@ -80,15 +81,15 @@ func stepToDropCompat(m *model.Machine) string {
 // libcuda. In a shell, service or container where the loader finds the driver's own libcuda first, the same build is
 // driver-too-old.
 func ForwardCompatInUse(m *model.Machine, b *model.Build) []*rule.Result {
-	if m.Forward().State != model.ForwardWorks || b.Device != "cuda" || b.Extension || !b.CUDANumber.Known() {
+	if m.Forward().State != hardware.ForwardWorks || b.Device != "cuda" || b.Extension || !b.CUDANumber.Known() {
 		return nil
 	}
 	// The driver would also run the build without it.
-	if state, _, _ := m.FloorOn(m.Forward().Base, b.CUDANumber); state == model.FloorFull {
+	if state, _, _ := m.FloorOn(m.Forward().Base, b.CUDANumber); state == hardware.FloorFull {
 		return nil
 	}
 	// The library is too old for the build, too. driver-too-old reports that.
-	if state, _, _ := m.Floor(b.CUDANumber); state != model.FloorFull && state != model.FloorMinor {
+	if state, _, _ := m.Floor(b.CUDANumber); state != hardware.FloorFull && state != hardware.FloorMinor {
 		return nil
 	}
 	l := m.Forward()
@@ -101,7 +102,7 @@ func ForwardCompatInUse(m *model.Machine, b *model.Build) []*rule.Result {
 
 // compatName names a cuda-compat library: "libcuda 580.95.05 (CUDA 13.0)", or "libcuda of CUDA 13.0" if a text shows
 // only that.
-func compatName(f *model.Forward) string {
+func compatName(f *hardware.Forward) string {
 	if !f.Number.Known() {
 		return "libcuda " + f.Version
 	}

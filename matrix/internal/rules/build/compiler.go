@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
 	"cudacompat/matrix/internal/rules/environment"
@@ -31,7 +32,7 @@ func HostCompiler(m *model.Machine) []*rule.Result {
 	if cc.Version == "" || !limits.newest.Known() {
 		return nil
 	}
-	other := slices.ContainsFunc(m.Toolkits, func(t model.Toolkit) bool { return accepts(m, &t, cc.Name).let(cc) })
+	other := slices.ContainsFunc(m.Toolkits, func(t hardware.Toolkit) bool { return accepts(m, &t, cc.Name).let(cc) })
 	switch {
 	case limits.let(cc):
 		return rule.Pass("toolkit")
@@ -74,7 +75,7 @@ func (l limits) String() string {
 
 // accepts returns the limits of a toolkit that can build. The check in the toolkit's own headers takes precedence over
 // the table (host_compiler.csv). clang's limit is only in the table.
-func accepts(m *model.Machine, t *model.Toolkit, compiler string) limits {
+func accepts(m *model.Machine, t *hardware.Toolkit, compiler string) limits {
 	var l limits
 	if !t.NVCC {
 		return l
@@ -158,7 +159,7 @@ func notStarted(m *model.Machine, b *model.Build) *facts.Assembler {
 	}
 	gpus := m.GPUs
 	if len(gpus) == 0 {
-		gpus = []model.GPU{{}}
+		gpus = []hardware.GPU{{}}
 	}
 	for _, g := range gpus {
 		name, variable := tritonTool(m, b, g)

@@ -8,6 +8,7 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
 	"cudacompat/matrix/internal/rules/rule"
@@ -47,7 +48,7 @@ func JITTooOldForGPU(m *model.Machine, b *model.Build) []*rule.Result {
 		}
 	}
 	switch {
-	case slices.ContainsFunc(m.GPUs, func(g model.GPU) bool { return unreadTriton(m, b, g) }):
+	case slices.ContainsFunc(m.GPUs, func(g hardware.GPU) bool { return unreadTriton(m, b, g) }):
 		return rule.ReportMissing(b.Subject, verdict.Question("which Triton it brings on "+m.Platform))
 	case !judged:
 		return nil
@@ -57,7 +58,7 @@ func JITTooOldForGPU(m *model.Machine, b *model.Build) []*rule.Result {
 
 // unreadTriton reports whether torch's row names no Triton, and the Triton of the same release on x86-64 is too old for
 // a GPU. A row without a Triton does not prove that the wheel brings none.
-func unreadTriton(m *model.Machine, b *model.Build, g model.GPU) bool {
+func unreadTriton(m *model.Machine, b *model.Build, g hardware.GPU) bool {
 	if release, _ := triton(m, b); b.Name != "torch" || b.Path != "" || len(b.Rows) == 0 || release.Known() || m.Platform != "linux_aarch64" {
 		return false
 	}
@@ -67,17 +68,17 @@ func unreadTriton(m *model.Machine, b *model.Build, g model.GPU) bool {
 			return false
 		}
 		ptxas := row.PTXAS
-		if g.Capability.Major >= model.Blackwell && row.PTXASBlackwell.Known() {
+		if g.Capability.Major >= hardware.Blackwell && row.PTXASBlackwell.Known() {
 			ptxas = row.PTXASBlackwell
 		}
-		c := model.JITCompiler{Version: ptxas}
+		c := hardware.JITCompiler{Version: ptxas}
 		return c.Older(g)
 	})
 }
 
 // jitFinding returns the finding about a compiler that is older than the first CUDA for the GPU. That CUDA must be
 // known.
-func jitFinding(m *model.Machine, b *model.Build, g model.GPU, c model.JITCompiler, severity verdict.Severity) verdict.Finding {
+func jitFinding(m *model.Machine, b *model.Build, g hardware.GPU, c hardware.JITCompiler, severity verdict.Severity) verdict.Finding {
 	first := g.Chip.FirstCUDA
 	f := verdict.Finding{Severity: severity, Subject: b.Subject, Source: g.Chip.Source,
 		Need:    c.Name + " from CUDA >= " + first.Short(),
@@ -103,9 +104,9 @@ func jitFinding(m *model.Machine, b *model.Build, g model.GPU, c model.JITCompil
 
 // tritonTool returns the name of the ptxas that Triton uses for a GPU, and the variable that selects another
 // (python/triton/knobs.py).
-func tritonTool(m *model.Machine, b *model.Build, g model.GPU) (name, variable string) {
+func tritonTool(m *model.Machine, b *model.Build, g hardware.GPU) (name, variable string) {
 	// Triton 3.3, and 3.6 and newer, bring a second ptxas for capability 10 and up (table triton).
-	if g.Capability.Major >= model.Blackwell && twoAssemblers(m, b) {
+	if g.Capability.Major >= hardware.Blackwell && twoAssemblers(m, b) {
 		return "ptxas-blackwell", "TRITON_PTXAS_BLACKWELL_PATH"
 	}
 	return "ptxas", "TRITON_PTXAS_PATH"
@@ -114,7 +115,7 @@ func tritonTool(m *model.Machine, b *model.Build, g model.GPU) (name, variable s
 // assembler returns the ptxas that the build starts for a GPU: Triton's for torch, that of NVIDIA's wheel for the
 // others. Its bytes take precedence over its wheel's version. It returns nil if neither is known. The toolkit's ptxas
 // is never started.
-func assembler(m *model.Machine, b *model.Build, g model.GPU) *model.JITCompiler {
+func assembler(m *model.Machine, b *model.Build, g hardware.GPU) *hardware.JITCompiler {
 	if b.Name != "torch" {
 		return nvcc(b)
 	}
@@ -131,13 +132,13 @@ func assembler(m *model.Machine, b *model.Build, g model.GPU) *model.JITCompiler
 		return nil
 	// Releases with a single ptxas use it for every GPU. The others use it for capabilities below 10.
 	case name == "ptxas":
-		return compilerIfRead(model.JITCompiler{Name: "Triton's ptxas", Version: row.PTXAS, From: from})
+		return compilerIfRead(hardware.JITCompiler{Name: "Triton's ptxas", Version: row.PTXAS, From: from})
 	}
-	return compilerIfRead(model.JITCompiler{Name: "Triton's " + name, Version: row.PTXASBlackwell, From: from})
+	return compilerIfRead(hardware.JITCompiler{Name: "Triton's " + name, Version: row.PTXASBlackwell, From: from})
 }
 
 // compilerIfRead returns a compiler if its version was read, otherwise nil.
-func compilerIfRead(c model.JITCompiler) *model.JITCompiler {
+func compilerIfRead(c hardware.JITCompiler) *hardware.JITCompiler {
 	if !c.Version.Known() {
 		return nil
 	}
@@ -185,7 +186,7 @@ func triton(m *model.Machine, b *model.Build) (release version.Number, from stri
 
 // nvcc returns the ptxas of NVIDIA's wheel, which JAX and TensorFlow start. The XLA in JAX's wheels (0.5 to 0.8 were
 // examined) has neither nvJitLink nor a compiler of its own.
-func nvcc(b *model.Build) *model.JITCompiler {
+func nvcc(b *model.Build) *hardware.JITCompiler {
 	if a := assemblerNamed(b.Env, "ptxas", "nvcc"); a != nil {
 		return assemblerIfRead("the ptxas of NVIDIA's wheel", a)
 	}
@@ -194,14 +195,14 @@ func nvcc(b *model.Build) *model.JITCompiler {
 
 // nvrtc returns torch's other run-time compiler: the one that the loader takes, otherwise the wheel's, which is often
 // newer than the build, otherwise that of torch's own CUDA.
-func nvrtc(b *model.Build) *model.JITCompiler {
+func nvrtc(b *model.Build) *hardware.JITCompiler {
 	if b.Name != "torch" {
 		return nil
 	}
 	// NVRTC 11.2 to 11.8 all have the soname of 11.2, so only a version that was read counts.
 	for _, t := range b.TakenFiles {
 		if strings.HasPrefix(t.Name, "libnvrtc") && t.Number.Known() {
-			return &model.JITCompiler{Name: "NVRTC", Version: t.Number, From: t.Path + ", taken by " + t.Reason}
+			return &hardware.JITCompiler{Name: "NVRTC", Version: t.Number, From: t.Path + ", taken by " + t.Reason}
 		}
 	}
 	if c := wheel(b, "nvidia-cuda-nvrtc", "NVRTC"); c != nil {
@@ -211,20 +212,20 @@ func nvrtc(b *model.Build) *model.JITCompiler {
 	if b.CUDANumber.Parts() < 2 || !b.Official() && b.Origin != "conda" {
 		return nil
 	}
-	return &model.JITCompiler{Name: "NVRTC", Version: b.CUDANumber, From: cmp.Or(b.From, b.Path)}
+	return &hardware.JITCompiler{Name: "NVRTC", Version: b.CUDANumber, From: cmp.Or(b.From, b.Path)}
 }
 
 // wheel returns a compiler that one of NVIDIA's wheels brings.
-func wheel(b *model.Build, name, words string) *model.JITCompiler {
+func wheel(b *model.Build, name, words string) *hardware.JITCompiler {
 	for _, wheel := range []string{fmt.Sprintf("%s-cu%d", name, b.CUDANumber.Major()), name} {
 		if p := b.Env.Package(wheel); p != nil {
-			return &model.JITCompiler{Name: words, Version: p.Number, From: p.Path}
+			return &hardware.JITCompiler{Name: words, Version: p.Number, From: p.Path}
 		}
 	}
 	return nil
 }
 
 // assemblerIfRead returns a compiler whose version was read, otherwise nil.
-func assemblerIfRead(words string, a *facts.Assembler) *model.JITCompiler {
-	return compilerIfRead(model.JITCompiler{Name: words, Version: version.Of(a.Version), From: a.Path})
+func assemblerIfRead(words string, a *facts.Assembler) *hardware.JITCompiler {
+	return compilerIfRead(hardware.JITCompiler{Name: words, Version: version.Of(a.Version), From: a.Path})
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/rules/rule"
 	"cudacompat/matrix/pin"
@@ -14,7 +15,7 @@ import (
 // otherToolkit reports whether another installed toolkit has a property. Deep Learning AMIs carry five, so the selected
 // one is seldom the only one.
 func otherToolkit(m *model.Machine, does func(version.Number) bool) bool {
-	return slices.ContainsFunc(m.Toolkits, func(t model.Toolkit) bool { return does(t.Number) })
+	return slices.ContainsFunc(m.Toolkits, func(t hardware.Toolkit) bool { return does(t.Number) })
 }
 
 // ToolkitFramework notes a toolkit of another major version than torch's CUDA. torch refuses to compile extensions with
@@ -53,10 +54,10 @@ func ToolkitTooOldForGPU(m *model.Machine) []*rule.Result {
 		return nil
 	}
 	have := picked.Number
-	old := func(g model.GPU, v version.Number) bool {
+	old := func(g hardware.GPU, v version.Number) bool {
 		return g.Chip != nil && g.Chip.FirstCUDA.Known() && v.LessShort(g.Chip.FirstCUDA)
 	}
-	i := slices.IndexFunc(m.GPUs, func(g model.GPU) bool { return old(g, have) })
+	i := slices.IndexFunc(m.GPUs, func(g hardware.GPU) bool { return old(g, have) })
 	switch {
 	case i < 0:
 		return rule.Pass("toolkit")

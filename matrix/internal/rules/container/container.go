@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
 	"cudacompat/matrix/internal/rules/driver"
@@ -256,7 +257,7 @@ func requirable(m *model.Machine) [][]version.Properties {
 	// A cuda-compat library in the image does not count, because the runtime asks the host's driver.
 	base := version.Properties{CUDA: hostCUDA(m), Driver: m.Found.Loaded, NoGPU: true}
 	var list [][]version.Properties
-	for _, g := range model.Visible(m.Facts) {
+	for _, g := range hardware.Visible(m.Facts) {
 		p := base
 		p.NoGPU, p.Brand, p.Arch = false, g.Brand, m.GPUFound(g).Capability.Number()
 		list = append(list, []version.Properties{p})
@@ -273,7 +274,7 @@ func hostWords(m *model.Machine) string {
 	if cuda := hostCUDA(m); cuda.Known() {
 		words += " (CUDA " + cuda.Short() + ")"
 	}
-	if gpus := model.Visible(m.Facts); len(gpus) > 0 {
+	if gpus := hardware.Visible(m.Facts); len(gpus) > 0 {
 		words += " with " + m.GPUFound(gpus[0]).Label
 	}
 	return words

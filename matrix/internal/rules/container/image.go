@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/rules/rule"
 	"cudacompat/matrix/pin"
@@ -46,7 +47,7 @@ func refusedImage(m *model.Machine, n *model.Requested) bool {
 			return false
 		}
 		state, _, _ := m.Floor(b.CUDANumber)
-		return state == model.FloorBelow && !m.LetIn(b)
+		return state == hardware.FloorBelow && !m.LetIn(b)
 	})
 }
 
@@ -65,7 +66,7 @@ func (r requirement) judge(m *model.Machine, expression version.Requirement, err
 	}
 	worst, but := version.Met, version.Properties{}
 	for _, alternatives := range r.of {
-		if got := model.OnEither(expression, alternatives); got < worst {
+		if got := hardware.OnEither(expression, alternatives); got < worst {
 			worst, but = got, alternatives[0]
 		}
 	}

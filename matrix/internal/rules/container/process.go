@@ -3,6 +3,7 @@ package container
 import (
 	"fmt"
 
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
 	"cudacompat/matrix/internal/rules/rule"
@@ -44,14 +45,14 @@ func VisibleDevices(m *model.Machine) []*rule.Result {
 			list, m.Shown.Twice)
 		f.Steps = []pin.Step{pin.Say("name each GPU once in it"),
 			pin.Run("unset CUDA_VISIBLE_DEVICES").Explained("shows every GPU").Instead()}
-		return []*rule.Result{{Subject: f.Subject, Finding: &f, TakesGPU: func(model.GPU) bool { return true }}}
+		return []*rule.Result{{Subject: f.Subject, Finding: &f, TakesGPU: func(hardware.GPU) bool { return true }}}
 	// CUDA stops reading the list at the first entry that it does not know (Programming Guide, environment variables).
 	case m.Shown.Absent != "":
 		f.Severity = verdict.Error
 		f.Message = fmt.Sprintf("CUDA_VISIBLE_DEVICES=%s names %s, which does not exist: CUDA hides it and every GPU after it in the list", list, m.Shown.Absent)
 		f.Steps = []pin.Step{pin.Say(fmt.Sprintf("name GPUs from 0 to %d in it", len(m.Listed())-1)),
 			pin.Run("unset CUDA_VISIBLE_DEVICES").Explained("shows every GPU").Instead()}
-		return []*rule.Result{{Subject: f.Subject, Finding: &f, TakesGPU: func(model.GPU) bool { return m.Shown.Hidden || m.Shown.Count == 0 }}}
+		return []*rule.Result{{Subject: f.Subject, Finding: &f, TakesGPU: func(hardware.GPU) bool { return m.Shown.Hidden || m.Shown.Count == 0 }}}
 	// NVML may not show MIG devices. Without CUDA_DEVICE_ORDER=PCI_BUS_ID, the numbers of different GPUs are not known.
 	case m.Shown.Missing.IsMissing():
 		return rule.ReportMissing(f.Subject, m.Shown.Missing)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/rules/device"
 	"cudacompat/matrix/internal/rules/driver"
@@ -50,7 +51,7 @@ func lackingRequired(m *model.Machine, want string) verdict.Finding {
 	case (want == "driver" || want == "gpu") && refusedByNVML(m):
 		f.Message = "the driver does not answer, but a working " + strings.TrimPrefix(name, "NVIDIA ") + " is required: " + nvml.Message
 		f.Evidence = []verdict.Evidence{{Fact: "NVML", Value: cmp.Or(nvml.Message, fmt.Sprint("error ", nvml.Code)), From: m.NVMLFrom()}}
-		if nvml.Code == model.NVMLUnknown {
+		if nvml.Code == hardware.NVMLUnknown {
 			f.Steps = []pin.Step{device.ReloadUVMStep(m)}
 		} else {
 			f.Steps = nil
@@ -126,7 +127,7 @@ func hasGPU(m *model.Machine) (present bool, couldNot string) {
 	switch {
 	case m.Shown.Hidden || len(m.GPUs) == 0 && m.Target.Named():
 		return false, slowNVML(m)
-	case m.Target.Named(), m.DriverAnswers(), slices.ContainsFunc(m.GPUs, model.GPU.Answers):
+	case m.Target.Named(), m.DriverAnswers(), slices.ContainsFunc(m.GPUs, hardware.GPU.Answers):
 		return true, ""
 	case m.Facts.Devices.Node("/dev/dxg") != nil, m.Jetson():
 		return len(m.GPUs) > 0, slowNVML(m)

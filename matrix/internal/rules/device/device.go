@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
 	"cudacompat/matrix/internal/rules/rule"
@@ -37,7 +38,7 @@ func evidenceNode(n facts.Node) verdict.Evidence {
 func AccessLost(m *model.Machine) []*rule.Result {
 	// Slurm refuses single GPUs on purpose, and so does the parent of MIG devices.
 	nodes := slices.DeleteFunc(slices.Clone(m.Facts.Devices.Nodes), func(n facts.Node) bool {
-		return n.Path != model.ControlNode && n.Path != model.MemoryNode
+		return n.Path != hardware.ControlNode && n.Path != hardware.MemoryNode
 	})
 	// Without the driver's libraries no program here can use the nodes, whatever their access.
 	if !m.NodesJudged() || len(nodes) == 0 || len(m.Facts.Driver.Libraries) == 0 && !m.CompatTaken() {
@@ -47,7 +48,7 @@ func AccessLost(m *model.Machine) []*rule.Result {
 	// from access(2) or open(2). Only NVML opens the control node: opening /dev/nvidia0 would power up the GPU. NVML
 	// never opens nvidia-uvm.
 	lost := slices.IndexFunc(nodes, func(n facts.Node) bool {
-		return (n.Access == "EPERM" || n.Open == "EPERM") && (n.Path == model.MemoryNode || !m.DriverAnswers())
+		return (n.Access == "EPERM" || n.Open == "EPERM") && (n.Path == hardware.MemoryNode || !m.DriverAnswers())
 	})
 	if lost < 0 {
 		return rule.Pass("driver")
@@ -71,7 +72,7 @@ func Permission(m *model.Machine) []*rule.Result {
 	gpus := m.GPUNodes()
 	shut := slices.DeleteFunc(slices.Clone(m.Facts.Devices.Nodes), func(n facts.Node) bool {
 		// NVML does not open nvidia-uvm, so its answer says nothing about that node.
-		return n.Access != "EACCES" || n.Path != model.MemoryNode && (n.Path != model.ControlNode || m.DriverAnswers())
+		return n.Access != "EACCES" || n.Path != hardware.MemoryNode && (n.Path != hardware.ControlNode || m.DriverAnswers())
 	})
 	// A scheduler excludes some GPUs on purpose, but nobody gets a machine on which all of them are excluded.
 	if refused := slices.DeleteFunc(slices.Clone(gpus),
@@ -174,22 +175,22 @@ func missingNodes(m *model.Machine) []string {
 		return missingOnHost(m)
 	}
 	given, asked := m.GivenGPUs()
-	elsewhere := m.DriverAnswers() && m.Facts.Devices.Node(model.ControlNode) == nil // NVML opened nodes that are not in this /dev
+	elsewhere := m.DriverAnswers() && m.Facts.Devices.Node(hardware.ControlNode) == nil // NVML opened nodes that are not in this /dev
 	// Without the driver's libraries, container-driver-libs says why nothing runs.
 	if !asked || elsewhere || len(m.Facts.Driver.Libraries) == 0 {
 		return nil
 	}
 	missing := []string{}
-	if !m.DriverAnswers() && m.Facts.Devices.Node(model.ControlNode) == nil {
-		missing = append(missing, model.ControlNode)
+	if !m.DriverAnswers() && m.Facts.Devices.Node(hardware.ControlNode) == nil {
+		missing = append(missing, hardware.ControlNode)
 	}
 	if nodes := len(m.GPUNodes()); !m.DriverAnswers() && nodes < max(given, 1) {
 		missing = append(missing, gpuNodesMissing(nodes, given))
 	}
 	// A container has no nvidia-modprobe that could make nvidia-uvm when CUDA first needs it. With only the capability
 	// utility there is no libcuda, and nothing would open the node.
-	if m.Library("libcuda") != nil && m.Facts.Devices.Node(model.MemoryNode) == nil {
-		missing = append(missing, model.MemoryNode)
+	if m.Library("libcuda") != nil && m.Facts.Devices.Node(hardware.MemoryNode) == nil {
+		missing = append(missing, hardware.MemoryNode)
 	}
 	return missing
 }
@@ -220,14 +221,14 @@ func missingOnHost(m *model.Machine) []string {
 	if m.NodesElsewhere() || maker != "nobody" {
 		return missing
 	}
-	if !m.DriverAnswers() && m.Facts.Devices.Node(model.ControlNode) == nil {
-		missing = append(missing, model.ControlNode)
+	if !m.DriverAnswers() && m.Facts.Devices.Node(hardware.ControlNode) == nil {
+		missing = append(missing, hardware.ControlNode)
 	}
 	if !m.DriverAnswers() && len(m.GPUNodes()) == 0 {
 		missing = append(missing, "/dev/nvidia0")
 	}
-	if m.Facts.Devices.Maker != "" && m.Facts.Devices.Node(model.MemoryNode) == nil {
-		missing = append(missing, model.MemoryNode)
+	if m.Facts.Devices.Maker != "" && m.Facts.Devices.Node(hardware.MemoryNode) == nil {
+		missing = append(missing, hardware.MemoryNode)
 	}
 	return missing
 }
@@ -239,7 +240,7 @@ func deadNode(m *model.Machine) *verdict.Finding {
 		major := majorOf(m, n.Path)
 		stale := n.Major != 0 && major != 0 && n.Major != major
 		refused := slices.Contains([]string{"ENXIO", "EIO", "ENODEV"}, n.Open)
-		if !stale && !refused || n.Path == model.ControlNode && m.DriverAnswers() {
+		if !stale && !refused || n.Path == hardware.ControlNode && m.DriverAnswers() {
 			continue
 		}
 		f := &verdict.Finding{Severity: verdict.Error, Subject: "driver", Source: toolkitSource, Need: n.Path + " that leads to the driver",
@@ -265,11 +266,11 @@ func deadNode(m *model.Machine) *verdict.Finding {
 func majorOf(m *model.Machine, node string) int {
 	majors := m.Facts.Devices.Majors
 	switch {
-	case node == model.MemoryNode:
+	case node == hardware.MemoryNode:
 		return majors["nvidia-uvm"]
 	case strings.HasPrefix(node, "/dev/nvidia-caps/"):
 		return majors["nvidia-caps"]
-	case node == model.ControlNode || strings.Trim(strings.TrimPrefix(node, "/dev/nvidia"), "0123456789") == "":
+	case node == hardware.ControlNode || strings.Trim(strings.TrimPrefix(node, "/dev/nvidia"), "0123456789") == "":
 		return cmp.Or(majors["nvidia"], majors["nvidia-frontend"])
 	}
 	return 0

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
 	"cudacompat/matrix/internal/rules/rule"
@@ -89,7 +90,7 @@ func fewerShown(m *model.Machine, shown, should int, lost []facts.GPU) []*rule.R
 	if should == 1 {
 		f.Message = fmt.Sprintf("the driver does not show %s at %s, which is on the PCI bus", m.GPUFound(lost[0]).Label, lost[0].Bus)
 	}
-	return []*rule.Result{{Subject: f.Subject, Finding: &f, Link: verdict.LinkGPU, TakesGPU: func(kind model.GPU) bool {
+	return []*rule.Result{{Subject: f.Subject, Finding: &f, Link: verdict.LinkGPU, TakesGPU: func(kind hardware.GPU) bool {
 		return shown == 0 || slices.ContainsFunc(lost, func(g facts.GPU) bool { return g.Bus == kind.Bus })
 	}}}
 }
@@ -138,7 +139,7 @@ func reportDrained(m *model.Machine) []*rule.Result {
 // driverShouldShow reports whether the NVIDIA driver should show this GPU: the driver's branch supports the GPU, and no
 // virtual machine has it.
 func driverShouldShow(m *model.Machine, g facts.GPU) bool {
-	return !model.ToVM(g) && !model.Nouveaus(g) && !g.Excluded && !g.Drained && m.DrivenBy(m.GPUFound(g), m.Driver().Version)
+	return !hardware.ToVM(g) && !hardware.Nouveaus(g) && !g.Excluded && !g.Drained && m.DrivenBy(m.GPUFound(g), m.Driver().Version)
 }
 
 var healthSource = []string{"https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/rules/rule"
 	"cudacompat/matrix/pin"
@@ -27,7 +28,7 @@ func someOpen(m *model.Machine) bool { return slices.ContainsFunc(m.Listed(), ad
 
 // openGPUsSetting returns the setting that shows programs only the GPUs that admit them.
 func openGPUsSetting(m *model.Machine) string {
-	return m.Showing(func(g model.GPU) bool {
+	return m.Showing(func(g hardware.GPU) bool {
 		return slices.ContainsFunc(m.Facts.GPUs, func(f facts.GPU) bool { return f.Bus == g.Bus && admitsPrograms(f) })
 	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/rules/rule"
 	"cudacompat/matrix/pin"
@@ -71,7 +72,7 @@ func peersFinding(m *model.Machine, bus facts.Bus) verdict.Finding {
 // node must be in the container. No channel exists by default or after a reboot (NVIDIA's IMEX guide). It is a warning,
 // because everything within the node works.
 func IMEXChannel(m *model.Machine) []*rule.Result {
-	racked := slices.ContainsFunc(m.Present, func(g model.GPU) bool {
+	racked := slices.ContainsFunc(m.Present, func(g hardware.GPU) bool {
 		return strings.Contains(g.Label, "GB200") ||
 			strings.Contains(g.Label, "GB300")
 	})
@@ -115,7 +116,7 @@ func MemoryInUse(m *model.Machine) []*rule.Result {
 	known := false
 	// GPUs that are hidden from the program are for others to use.
 	for _, g := range m.Facts.GPUs {
-		shown := slices.ContainsFunc(m.GPUs, func(o model.GPU) bool { return o.Bus == g.Bus })
+		shown := slices.ContainsFunc(m.GPUs, func(o hardware.GPU) bool { return o.Bus == g.Bus })
 		// In a container NVML may report process ids of another namespace. Then nobody knows whose memory it is.
 		if g.Memory == nil || g.Memory.Here < 0 || !shown {
 			continue

@@ -8,6 +8,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
 	"cudacompat/matrix/internal/rules/rule"
@@ -44,8 +45,8 @@ func GPUHealth(m *model.Machine) []*rule.Result {
 // kind from the working ones, because a program that uses the first GPU, or all, meets the fault. GPUs of other kinds
 // continue to work.
 func reportFaultyGPU(m *model.Machine, f verdict.Finding, bus string) *rule.Result {
-	return &rule.Result{Subject: f.Subject, Finding: &f, TakesGPU: func(kind model.GPU) bool {
-		return bus == "" || !slices.ContainsFunc(m.GPUs, func(g model.GPU) bool { return g.Bus == bus && !sameKind(g, kind) })
+	return &rule.Result{Subject: f.Subject, Finding: &f, TakesGPU: func(kind hardware.GPU) bool {
+		return bus == "" || !slices.ContainsFunc(m.GPUs, func(g hardware.GPU) bool { return g.Bus == bus && !sameKind(g, kind) })
 	}}
 }
 
@@ -284,14 +285,14 @@ func recoverySteps(m *model.Machine, action, bus string) []pin.Step {
 }
 
 // sameKind reports whether two GPUs are equal in everything that matters for builds.
-func sameKind(g model.GPU, o model.GPU) bool {
+func sameKind(g hardware.GPU, o hardware.GPU) bool {
 	g.Bus, g.Index, o.Bus, o.Index = "", "", "", ""
 	return g == o
 }
 
 // IsUnresponsive reports whether driver-unresponsive already takes a kind of GPU from programs. The kernel log names
 // the GPUs, while NVML answers for others.
-func IsUnresponsive(m *model.Machine, kind model.GPU) bool {
+func IsUnresponsive(m *model.Machine, kind hardware.GPU) bool {
 	lost := map[string]bool{}
 	for _, line := range m.Facts.Driver.Kernel {
 		lost[busOf(line)] = true
@@ -299,5 +300,5 @@ func IsUnresponsive(m *model.Machine, kind model.GPU) bool {
 	if len(lost) == 0 || lost[""] || !m.DriverAnswers() {
 		return true
 	}
-	return !slices.ContainsFunc(m.GPUs, func(g model.GPU) bool { return sameKind(g, kind) && g.Answers() && !lost[g.Bus] })
+	return !slices.ContainsFunc(m.GPUs, func(g hardware.GPU) bool { return sameKind(g, kind) && g.Answers() && !lost[g.Bus] })
 }

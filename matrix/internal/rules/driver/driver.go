@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
 	"cudacompat/matrix/internal/rules/device"
@@ -43,7 +44,7 @@ func Missing(m *model.Machine) []*rule.Result {
 }
 
 // chosenAtBoot returns the question which of several archived drivers will run.
-func chosenAtBoot(archived []model.Archived) string {
+func chosenAtBoot(archived []hardware.Archived) string {
 	var each []string
 	for _, a := range archived {
 		each = append(each, fmt.Sprintf("%s of %s", a.Number, a.Path))
@@ -55,7 +56,7 @@ func chosenAtBoot(archived []model.Archived) string {
 func undrivenHost(m *model.Machine) []*rule.Result {
 	// These are nvidia-smi's own words, pasted to `check`. Its "command not found" proves nothing; the rule
 	// not-looked-at handles it.
-	if m.Facts.Driver.NVML.Code == model.NVMLNotLoaded && m.Looked("nvidia-smi") && m.Target.Driver == "" {
+	if m.Facts.Driver.NVML.Code == hardware.NVMLNotLoaded && m.Looked("nvidia-smi") && m.Target.Driver == "" {
 		return rule.ReportFinding(driverUnreachable(m))
 	}
 	// A container uses its host's driver, and container-driver-libs judges that. A GPU that nothing wants may be there
@@ -142,7 +143,7 @@ func Mismatch(m *model.Machine) []*rule.Result {
 		return mismatchInWSL(m)
 	}
 	// WSL's libraries belong to the Windows driver, whose numbers differ. Jetson's belong to L4T.
-	if m.Facts.System.WSL || m.Jetson() || m.Target.Driver != "" || (!loaded.Known() && m.Facts.Driver.NVML.Code != model.NVMLMismatch) {
+	if m.Facts.System.WSL || m.Jetson() || m.Target.Driver != "" || (!loaded.Known() && m.Facts.Driver.NVML.Code != hardware.NVMLMismatch) {
 		return nil
 	}
 	disk := m.BootModule()
@@ -155,7 +156,7 @@ func Mismatch(m *model.Machine) []*rule.Result {
 	}
 	switch {
 	// NVML's own answer is proof even if no file shows a version.
-	case m.Facts.Driver.NVML.Code == model.NVMLMismatch:
+	case m.Facts.Driver.NVML.Code == hardware.NVMLMismatch:
 		return rule.ReportFinding(reportMismatch(m, loaded, m.Library("libnvidia-ml"), disk))
 	// Everything that runs has one release. The one on disk matters from the next boot on.
 	case disk != nil && disk.Number.Known() && disk.Number.Compare(loaded) != 0:
@@ -226,7 +227,7 @@ func mismatchAtRest(m *model.Machine) []*rule.Result {
 
 // initramfsAtRest compares the module in the initramfs of the kernel that will boot with the one on disk. The initramfs
 // starts first, so its module is loaded at every boot. It returns nil if they agree or nothing is known.
-func initramfsAtRest(m *model.Machine, disk *model.Module) []*rule.Result {
+func initramfsAtRest(m *model.Machine, disk *hardware.Module) []*rule.Result {
 	in := m.Facts.Driver.Initramfs
 	if in == nil || !m.Host() || m.Target.Driver != "" || disk == nil || disk.Kernel != in.Kernel || !disk.Number.Known() {
 		return nil
@@ -255,7 +256,7 @@ func initramfsAtRest(m *model.Machine, disk *model.Module) []*rule.Result {
 var mismatchSource = []string{"https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html"}
 
 // reportMismatch names the two releases if they are known. NVML 18 and pasted output prove a mismatch without them.
-func reportMismatch(m *model.Machine, loaded version.Number, lib *model.DriverLibrary, disk *model.Module) verdict.Finding {
+func reportMismatch(m *model.Machine, loaded version.Number, lib *hardware.DriverLibrary, disk *hardware.Module) verdict.Finding {
 	f := verdict.Finding{Severity: verdict.Error, Subject: "driver",
 		Message: "the driver's libraries and the loaded kernel module are different releases",
 		Need:    "one release for both", Source: mismatchSource, Evidence: []verdict.Evidence{
@@ -291,7 +292,7 @@ func reportMismatch(m *model.Machine, loaded version.Number, lib *model.DriverLi
 
 // buildsModule reports whether the module for the libraries' release has not been built yet: the one on disk is the
 // loaded one, or there is none. A reboot would not load the right release.
-func buildsModule(m *model.Machine, loaded version.Number, disk *model.Module) bool {
+func buildsModule(m *model.Machine, loaded version.Number, disk *hardware.Module) bool {
 	if m.Facts.System.Container != "" {
 		return false
 	}
@@ -310,7 +311,7 @@ func mismatchGoal(m *model.Machine, loaded, user version.Number) version.Number 
 
 // mismatchSteps returns the steps that bring libraries and module to one release. It proposes a reboot only if that
 // loads the right module. Otherwise the reboot would end in the same error.
-func mismatchSteps(m *model.Machine, loaded, user version.Number, disk *model.Module) []pin.Step {
+func mismatchSteps(m *model.Machine, loaded, user version.Number, disk *hardware.Module) []pin.Step {
 	s := pins.HostSystem(m)
 	reinstall := pin.Say("reinstall the driver's packages, so that library and module are the same release")
 	repair := packageSteps(m, user)
@@ -357,7 +358,7 @@ func installedSteps(m *model.Machine, reinstall pin.Step) []pin.Step {
 func driverPackagesInImage(m *model.Machine, user version.Number) []string {
 	var list []string
 	for _, p := range m.Facts.Machine.Packages {
-		release := model.PackageRelease.FindStringSubmatch(p.Version)
+		release := hardware.PackageRelease.FindStringSubmatch(p.Version)
 		if user.Known() && release != nil && version.Of(release[1]).Compare(user) == 0 {
 			list = append(list, pin.Word(p.Name))
 		}
@@ -366,7 +367,7 @@ func driverPackagesInImage(m *model.Machine, user version.Number) []string {
 }
 
 // pendingModule reports an update that takes effect at the next boot. Everything works until then, so it is a warning.
-func pendingModule(m *model.Machine, loaded version.Number, disk *model.Module) verdict.Finding {
+func pendingModule(m *model.Machine, loaded version.Number, disk *hardware.Module) verdict.Finding {
 	return verdict.Finding{Severity: verdict.Warning, Subject: "driver", Source: mismatchSource,
 		Need: "driver " + loaded.String() + " for both after the next boot",
 		Message: fmt.Sprintf("the module on disk is %s, but %s is loaded: the next boot changes the driver", disk.Version,
@@ -396,7 +397,7 @@ func Unresponsive(m *model.Machine) []*rule.Result {
 		f.Evidence = []verdict.Evidence{{Fact: "kernel log", Value: m.Facts.Driver.Kernel[0], From: cmp.Or(m.Facts.Driver.KernelFrom, "/dev/kmsg")}}
 		return reportLostGPUs(m, f)
 	}
-	if m.Facts.Driver.NVML.Code == model.NVMLLost && len(m.Facts.Driver.NVML.Failed) == 0 {
+	if m.Facts.Driver.NVML.Code == hardware.NVMLLost && len(m.Facts.Driver.NVML.Failed) == 0 {
 		f.Message = "the driver lost a GPU: it fell off the bus, or cannot be reached for another reason"
 		f.Evidence = []verdict.Evidence{{Fact: "NVML", Value: m.Facts.Driver.NVML.Message, From: m.NVMLFrom()}}
 		return reportLostGPUs(m, f)
@@ -424,7 +425,7 @@ func Unresponsive(m *model.Machine) []*rule.Result {
 
 // reportLostGPUs returns the result for a driver fault, with the GPUs that programs lose.
 func reportLostGPUs(m *model.Machine, f verdict.Finding) []*rule.Result {
-	return []*rule.Result{{Subject: f.Subject, Finding: &f, TakesGPU: func(kind model.GPU) bool { return device.IsUnresponsive(m, kind) }}}
+	return []*rule.Result{{Subject: f.Subject, Finding: &f, TakesGPU: func(kind hardware.GPU) bool { return device.IsUnresponsive(m, kind) }}}
 }
 
 // allRecovered reports whether NVML says of every GPU that it needs no recovery.
@@ -445,11 +446,11 @@ func DropsGPU(m *model.Machine) []*rule.Result {
 	if m.WindowsNumbers() {
 		branch = m.Tables.BranchOfWindows(branch)
 	}
-	dropped := func(g model.GPU) bool {
+	dropped := func(g hardware.GPU) bool {
 		last, _ := m.LastBranch(g)
 		return last.Known() && branch.Major() > last.Major()
 	}
-	return driverAgainstGPUs(m, dropped, func(g model.GPU) verdict.Finding {
+	return driverAgainstGPUs(m, dropped, func(g hardware.GPU) verdict.Finding {
 		last, source := m.LastBranch(g)
 		return verdict.Finding{Message: fmt.Sprintf("driver %s no longer supports %s; the last branch that does is %s",
 			m.Driver().Version, g.Label, last),
@@ -464,15 +465,15 @@ func DropsGPU(m *model.Machine) []*rule.Result {
 // it is a warning.
 func TooOldForGPU(m *model.Machine) []*rule.Result {
 	driver := m.Driver().Version
-	tooNew := func(g model.GPU) bool { b := m.Before(g, driver); return b != nil && b.Proven }
-	say := func(g model.GPU) verdict.Finding {
+	tooNew := func(g hardware.GPU) bool { b := m.Before(g, driver); return b != nil && b.Proven }
+	say := func(g hardware.GPU) verdict.Finding {
 		b := m.Before(g, driver)
 		return verdict.Finding{Message: b.Words(driver, g.Label), Need: b.Need(), Pins: pins.DriverPins(m, version.Number{}),
 			Steps: pins.DriverSteps(m, version.Number{}), Source: b.Source}
 	}
 	results := driverAgainstGPUs(m, tooNew, say)
 	// The READMEs add nothing to an error. If the question does not arise, they do not matter either.
-	unlisted := slices.IndexFunc(m.GPUs, func(g model.GPU) bool { return m.Before(g, driver) != nil })
+	unlisted := slices.IndexFunc(m.GPUs, func(g hardware.GPU) bool { return m.Before(g, driver) != nil })
 	switch {
 	case len(results) != 1 || results[0].Finding != nil:
 		return results
@@ -499,7 +500,7 @@ func disputedDriver(m *model.Machine) []*rule.Result {
 
 // driverAgainstGPUs checks whether the driver supports each GPU. It returns an error if it supports none and a warning
 // if it supports some.
-func driverAgainstGPUs(m *model.Machine, bad func(model.GPU) bool, say func(model.GPU) verdict.Finding) []*rule.Result {
+func driverAgainstGPUs(m *model.Machine, bad func(hardware.GPU) bool, say func(hardware.GPU) verdict.Finding) []*rule.Result {
 	// Jetson's driver belongs to L4T. Windows' drivers are of the same branches.
 	if !m.Driver().Version.Known() || len(m.GPUs) == 0 || m.Jetson() {
 		return nil
@@ -507,7 +508,7 @@ func driverAgainstGPUs(m *model.Machine, bad func(model.GPU) bool, say func(mode
 	first := slices.IndexFunc(m.GPUs, bad)
 	if first < 0 {
 		// A GPU that the table lacks may be the unsupported one.
-		if i := slices.IndexFunc(m.GPUs, func(g model.GPU) bool { return g.Chip == nil }); i >= 0 {
+		if i := slices.IndexFunc(m.GPUs, func(g hardware.GPU) bool { return g.Chip == nil }); i >= 0 {
 			return rule.ReportMissing("driver", verdict.Question("what kind of GPU "+m.GPUs[i].Label+" is"))
 		}
 		return rule.PassJudged("driver")
@@ -516,10 +517,10 @@ func driverAgainstGPUs(m *model.Machine, bad func(model.GPU) bool, say func(mode
 	f.Severity, f.Subject = verdict.Error, "driver"
 	f.Evidence = []verdict.Evidence{m.EvidenceDriver(), {Fact: "GPU", Value: m.GPUs[first].Label, From: m.GPUs[first].From}}
 	// The driver loads and ignores the GPUs that it does not know. Programs run on the others.
-	if served := slices.IndexFunc(m.GPUs, func(g model.GPU) bool { return !bad(g) }); served >= 0 {
+	if served := slices.IndexFunc(m.GPUs, func(g hardware.GPU) bool { return !bad(g) }); served >= 0 {
 		f.Severity = verdict.Warning
 		f.Message += "; this driver supports " + m.GPUs[served].Label
-		f.Steps = append(f.Steps, rule.ExportStep(m, m.Showing(func(g model.GPU) bool { return !bad(g) }), "hides the unsupported GPU"),
+		f.Steps = append(f.Steps, rule.ExportStep(m, m.Showing(func(g hardware.GPU) bool { return !bad(g) }), "hides the unsupported GPU"),
 			pin.Say("move that GPU to another machine").Instead())
 	}
 	if f.Severity == verdict.Error && len(f.Pins)+len(f.Steps) == 0 {
@@ -529,12 +530,12 @@ func driverAgainstGPUs(m *model.Machine, bad func(model.GPU) bool, say func(mode
 }
 
 // knownBy returns the table rows that say which drivers support a GPU.
-func knownBy(m *model.Machine, g model.GPU) string {
+func knownBy(m *model.Machine, g hardware.GPU) string {
 	rows := "gpu.csv"
 	if g.Chip != nil {
 		rows = g.Chip.Chip + " in gpu.csv"
 	}
-	for _, p := range model.Proven(m.ProductsOf(g)) {
+	for _, p := range hardware.Proven(m.ProductsOf(g)) {
 		rows += ", " + p.PCIID + " in product.csv"
 	}
 	return rows

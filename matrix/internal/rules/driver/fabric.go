@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
 	"cudacompat/matrix/internal/rules/rule"
@@ -52,7 +53,7 @@ func fabricElsewhere(m *model.Machine) bool {
 	if m.Instance != nil && (m.Instance.FabricManager == "no" || m.Instance.IMEX == "yes") {
 		return true
 	}
-	return slices.ContainsFunc(m.Present, func(g model.GPU) bool {
+	return slices.ContainsFunc(m.Present, func(g hardware.GPU) bool {
 		return strings.Contains(g.Label, "GB200") ||
 			strings.Contains(g.Label, "GB300")
 	})
@@ -299,7 +300,7 @@ func nvlsmSteps(m *model.Machine, live bool) []pin.Step {
 // -0ubuntu0.22.04.1) is not part of the release.
 func fabricVersion(m *model.Machine) []*rule.Result {
 	fabric := m.Facts.Machine.Fabric
-	release, named := model.ReleaseIn(fabric.Version)
+	release, named := hardware.ReleaseIn(fabric.Version)
 	// The daemon's release is that of its package. The program is never started to ask for it.
 	if failed := m.ProbeFailure("driver-packages"); failed != "" && !named {
 		return rule.ReportMissing("fabric", verdict.Statement("the fabric manager's version: "+failed))

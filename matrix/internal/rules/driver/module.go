@@ -8,6 +8,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
 	"cudacompat/matrix/internal/rules/rule"
@@ -286,7 +287,7 @@ func NouveauLoaded(m *model.Machine) []*rule.Result {
 	nvidia := false
 	for _, g := range m.Facts.GPUs {
 		nvidia = nvidia || g.Bound == "nvidia"
-		if model.Nouveaus(g) {
+		if hardware.Nouveaus(g) {
 			held = append(held, g)
 		}
 	}
@@ -378,7 +379,7 @@ func flavourAgainstGPUs(m *model.Machine, kindOfModule, row, need string) []*rul
 	if !m.Host() || have == "" || len(m.Present) == 0 {
 		return nil
 	}
-	bad := func(g model.GPU) bool { // one that NVML shows is driven
+	bad := func(g hardware.GPU) bool { // one that NVML shows is driven
 		return have == kindOfModule && g.Chip != nil && m.DrivenBy(g, m.Driver().Version) && g.Chip.OpenModule == row &&
 			!g.Answers()
 	}
@@ -393,7 +394,7 @@ func flavourAgainstGPUs(m *model.Machine, kindOfModule, row, need string) []*rul
 		Evidence: []verdict.Evidence{{Fact: "kernel module", Value: have, From: from}, {Fact: "GPU", Value: g.Label, From: g.From}},
 		Pins:     pins.DriverPins(m, version.Number{}), Source: g.Chip.Source}
 	// The module drives the other GPUs, and programs run there.
-	if slices.ContainsFunc(m.Present, func(g model.GPU) bool { return !bad(g) }) {
+	if slices.ContainsFunc(m.Present, func(g hardware.GPU) bool { return !bad(g) }) {
 		f.Severity = verdict.Warning
 	}
 	// From 515 to 610 a branch has both modules (driver_branch.csv), so the release can stay.

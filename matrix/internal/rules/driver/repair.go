@@ -8,6 +8,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
 	"cudacompat/matrix/pin"
@@ -149,7 +150,7 @@ func oneVersionSteps(m *model.Machine, packages []facts.DriverPackage, release v
 // newestRelease returns the newest release among packages, and false if none has a release.
 func newestRelease(packages []facts.DriverPackage) (newest version.Number, known bool) {
 	for _, p := range packages {
-		if release, named := model.ReleaseIn(p.Version); named && (!known || newest.Less(release)) {
+		if release, named := hardware.ReleaseIn(p.Version); named && (!known || newest.Less(release)) {
 			newest, known = release, true
 		}
 	}
@@ -158,7 +159,7 @@ func newestRelease(packages []facts.DriverPackage) (newest version.Number, known
 
 // isOfRelease reports whether a package's version belongs to a driver release.
 func isOfRelease(p facts.DriverPackage, release version.Number) bool {
-	v, named := model.ReleaseIn(p.Version)
+	v, named := hardware.ReleaseIn(p.Version)
 	return named && v.Compare(release) == 0
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
 	"cudacompat/matrix/internal/rules/rule"
@@ -30,7 +31,7 @@ var daemonNames = lazyregexp.New(`fabric-?manager|nvidia-imex|libnvidia-nscq`)
 // corePackages returns the installed packages of the driver itself, with the branch in their version.
 func corePackages(m *model.Machine) (packages []facts.DriverPackage, branches []int) {
 	for _, p := range m.Facts.Machine.Packages {
-		release, named := model.ReleaseIn(p.Version)
+		release, named := hardware.ReleaseIn(p.Version)
 		if !named || !corePackageNames.MatchString(p.Name) {
 			continue
 		}
@@ -90,7 +91,7 @@ func PackagesMixed(m *model.Machine) []*rule.Result {
 func branchNames(packages []facts.DriverPackage, branch int) []string {
 	var names []string
 	for _, p := range packages {
-		if release, _ := model.ReleaseIn(p.Version); release.Major() == branch && pin.IsName(p.Name) {
+		if release, _ := hardware.ReleaseIn(p.Version); release.Major() == branch && pin.IsName(p.Name) {
 			names = append(names, p.Name)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"cudacompat/internal/version"
 	"cudacompat/matrix/internal/cudaof"
 	"cudacompat/matrix/internal/fit"
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
 	"cudacompat/probe/facts"
@@ -54,7 +55,7 @@ func (n Neighbour) FoundIn(torch *model.Build) string {
 // HasUnsupportedGPU reports whether a GPU is older than the oldest one that the package's project supports.
 func (n Neighbour) HasUnsupportedGPU(m *model.Machine) bool {
 	least, _ := m.Tables.LeastCapability(n.Name, n.Number)
-	return least.Known() && slices.ContainsFunc(m.GPUs, func(g model.GPU) bool {
+	return least.Known() && slices.ContainsFunc(m.GPUs, func(g hardware.GPU) bool {
 		return g.Capability.Known() && !g.Capability.AtLeast(least)
 	})
 }

@@ -28,7 +28,7 @@ import (
 
 // offGPU reports whether nothing in a package runs on a GPU: it raises an error or uses the CPU.
 func offGPU(b *model.Build) bool {
-	severity, _, _ := b.Without(b.Missing)
+	severity, _, _ := b.FailureWithout(b.Missing)
 	return b.Extension && b.Looked && len(b.Missing) > 0 && (severity == verdict.Error || b.Name == "onnxruntime-gpu")
 }
 

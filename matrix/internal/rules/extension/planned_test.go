@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"cudacompat/internal/tables"
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
@@ -23,7 +24,7 @@ func TestComingTwin(t *testing.T) {
 	} {
 		f := facts.Facts{Plan: &facts.Plan{Installs: []facts.Planned{{Name: c.comes, Version: "1.0"}}}}
 		f.Complete()
-		m := model.NewMachine(tables.Embedded(), &f, model.Target{}, verdict.Policy{})
+		m := model.NewMachine(tables.Embedded(), &f, hardware.Target{}, verdict.Policy{})
 		if got := comingTwin(m, &model.Build{Build: &facts.Build{Name: c.stays}}); got != c.want {
 			t.Errorf("%s over %s: %q, want %q", c.comes, c.stays, got, c.want)
 		}
@@ -40,7 +41,7 @@ func TestUntoldOfItsFramework(t *testing.T) {
 					Open: map[string]string{wheel: "12.5.4.2"}},
 				{Name: "torchvision", Version: "0.21.0", CUDA: "12.4", Accelerator: "cuda", Extension: true, Framework: "torch"}}}}}
 		f.Complete()
-		m := model.NewMachine(tables.Embedded(), &f, model.Target{}, verdict.Policy{})
+		m := model.NewMachine(tables.Embedded(), &f, hardware.Target{}, verdict.Policy{})
 		if got := reportUnknownPairing(m, m.Builds[1]); len(got) != want {
 			t.Errorf("%s: %d results, want %d", wheel, len(got), want)
 		}
@@ -61,7 +62,7 @@ func TestRefusedJaxlib(t *testing.T) {
 				Builds:   []facts.Build{{Name: "jax", Version: c.jaxlib, CUDA: "12", Accelerator: "cuda"}}}}}
 		f.System.Arch = "x86_64"
 		f.Complete()
-		m := model.NewMachine(tables.Embedded(), &f, model.Target{}, verdict.Policy{})
+		m := model.NewMachine(tables.Embedded(), &f, hardware.Target{}, verdict.Policy{})
 		h := refusedJaxlib(m, m.Builds[0])
 		if h == nil && c.want != "" || h != nil && h.By != c.want {
 			t.Errorf("jax %s with jaxlib %s: %+v, want %q", c.jax, c.jaxlib, h, c.want)

@@ -7,6 +7,7 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
 	"cudacompat/matrix/internal/rules/rule"
@@ -52,7 +53,7 @@ func NCCLTooOldForGPU(m *model.Machine, b *model.Build) []*rule.Result {
 // It ignores PTX, which works only if the driver knows its version.
 func ncclFor(m *model.Machine, cuda version.Number) version.Number {
 	for _, n := range slices.Backward(tables.Rows[tables.NCCL](m.Tables)) {
-		bad := func(g model.GPU) bool { return version.Cover(n.SASS, nil, g.Capability) != version.BySASS }
+		bad := func(g hardware.GPU) bool { return version.Cover(n.SASS, nil, g.Capability) != version.BySASS }
 		if n.CUDA.Major() == cuda.Major() && len(n.SASS) > 0 && !slices.ContainsFunc(m.GPUs, bad) {
 			return n.Release
 		}

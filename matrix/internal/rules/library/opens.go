@@ -155,9 +155,9 @@ func loadingCode(b *model.Build) string {
 }
 
 // reportMissingOpened reports libraries that are nowhere on this system. The severity depends on whether the package
-// raises an error or continues without the GPU (Without).
+// raises an error or continues without the GPU (FailureWithout).
 func reportMissingOpened(m *model.Machine, b *model.Build) verdict.Finding {
-	severity, fails, source := b.Without(b.Missing)
+	severity, fails, source := b.FailureWithout(b.Missing)
 	f := verdict.Finding{Severity: severity, Subject: b.Subject, Need: strings.Join(b.Missing, ", "), Source: []string{source},
 		Steps:    openSteps(m, b),
 		Message:  model.NowhereWords(b.Missing) + ", and no wheel or toolkit has " + verdict.Plural(len(b.Missing), "it", "them") + ": " + b.Name + " " + fails,
@@ -276,7 +276,7 @@ func reportOffPath(m *model.Machine, b *model.Build) verdict.Finding {
 			dirs = append(dirs, dir)
 		}
 	}
-	severity, fails, source := b.Without(libraries)
+	severity, fails, source := b.FailureWithout(libraries)
 	f := verdict.Finding{Severity: severity, Subject: b.Subject, Need: strings.Join(libraries, ", "), Source: []string{source},
 		Message:  b.Beside[0] + " is not on the loader's path, and " + b.Name + " does not look there: it " + fails,
 		Steps:    []pin.Step{pin.Run("export LD_LIBRARY_PATH=" + model.PutFirst(strings.Join(dirs, ":"))).Explained("before the program starts")},

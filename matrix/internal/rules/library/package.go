@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
 	"cudacompat/matrix/internal/rules/environment"
@@ -391,7 +392,7 @@ func leftFails(m *model.Machine, env *model.Environment, name string, twins []*m
 	}
 	family := left[0].Family()
 	if m.Driver().Version.Known() || m.Driver().CUDA.Known() {
-		if state, need, _ := m.Floor(family); state == model.FloorBelow {
+		if state, need, _ := m.Floor(family); state == hardware.FloorBelow {
 			return fmt.Sprintf("%s is left, which needs %s", left[0].Name, need)
 		}
 	}

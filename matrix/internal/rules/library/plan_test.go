@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"cudacompat/internal/tables"
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
@@ -28,7 +29,7 @@ func TestOutgrown(t *testing.T) {
 		{"nvidia-cufft-cu12", "", "12.9.1", false},
 	} {
 		f := facts.Facts{Plan: &facts.Plan{Removes: []facts.Planned{{Name: c.name, Version: c.had}}}}
-		m := model.NewMachine(tables.Embedded(), &f, model.Target{}, verdict.Policy{})
+		m := model.NewMachine(tables.Embedded(), &f, hardware.Target{}, verdict.Policy{})
 		b := &model.Build{Build: &facts.Build{Name: "onnxruntime-gpu", Open: map[string]string{c.name: c.comes}}}
 		if got := PlanReplacesByNewer(m, b, c.name); got != c.want {
 			t.Errorf("%s %s by %s: %t, want %t", c.name, c.had, c.comes, got, c.want)

@@ -10,6 +10,7 @@ package rule
 import (
 	"slices"
 
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/verdict"
 )
@@ -55,27 +56,27 @@ func (r Rule) ComparesNodes() bool { return r.OnMachine == nil && r.OnBuild == n
 
 // Result is the result of one rule for one subject: a finding, a missing fact, or, with neither, that the rule passed.
 type Result struct {
-	Subject    string               // what it is said of
-	Finding    *verdict.Finding     // what is wrong
-	Missing    verdict.MissingFact  // the fact without which nothing can be said
-	Need       string               // what the rule asks for; beside missing: all the same
-	Row        string               // the table's row that the need rests on
-	Source     []string             // of a need that is met: where it is published
-	Decides    bool                 // beside missing: the build's answer is unknown without it
-	Open       bool                 // beside missing: the outcome is inconclusive without it
-	Unseen     bool                 // beside missing: the rule's link is unseen without it
-	Proven     bool                 // beside a finding: it does not rest on anything that was not found
-	Judged     bool                 // it holds, so that a machine was judged at all
-	Answer     verdict.Answer       // beside a finding: the answer of a build with which nothing is wrong
-	Noted      bool                 // in an environment that does not count
-	Implied    bool                 // broken by what has been said of another build
-	Link       verdict.LinkName     // the link that it breaks, where that is not the rule's
-	Builds     []*model.Build       // beside a finding of the machine: the builds whose link it breaks; nil: it breaks the machine's own
-	TakesGPU   func(model.GPU) bool // beside a finding of the machine: whether it takes this kind of GPU from programs; nil: every one
-	Rests      []verdict.LinkName   // where one of these links of the machine is broken, its error has said why
-	EndsImport bool                 // beside an error of its libraries: a framework is not imported
-	Without    bool                 // beside a finding that is no error: the build, a part that the rest does without, has no GPU
-	CPUOnly    bool                 // an error after which the build goes on without the GPU: it is reported as a warning
+	Subject    string                  // what it is said of
+	Finding    *verdict.Finding        // what is wrong
+	Missing    verdict.MissingFact     // the fact without which nothing can be said
+	Need       string                  // what the rule asks for; beside missing: all the same
+	Row        string                  // the table's row that the need rests on
+	Source     []string                // of a need that is met: where it is published
+	Decides    bool                    // beside missing: the build's answer is unknown without it
+	Open       bool                    // beside missing: the outcome is inconclusive without it
+	Unseen     bool                    // beside missing: the rule's link is unseen without it
+	Proven     bool                    // beside a finding: it does not rest on anything that was not found
+	Judged     bool                    // it holds, so that a machine was judged at all
+	Answer     verdict.Answer          // beside a finding: the answer of a build with which nothing is wrong
+	Noted      bool                    // in an environment that does not count
+	Implied    bool                    // broken by what has been said of another build
+	Link       verdict.LinkName        // the link that it breaks, where that is not the rule's
+	Builds     []*model.Build          // beside a finding of the machine: the builds whose link it breaks; nil: it breaks the machine's own
+	TakesGPU   func(hardware.GPU) bool // beside a finding of the machine: whether it takes this kind of GPU from programs; nil: every one
+	Rests      []verdict.LinkName      // where one of these links of the machine is broken, its error has said why
+	EndsImport bool                    // beside an error of its libraries: a framework is not imported
+	Without    bool                    // beside a finding that is no error: the build, a part that the rest does without, has no GPU
+	CPUOnly    bool                    // an error after which the build goes on without the GPU: it is reported as a warning
 }
 
 // Pass returns the result of a rule that compared something and found nothing wrong. It is listed as passed.

@@ -1,4 +1,4 @@
-package model
+package hardware
 
 import (
 	"slices"
@@ -8,7 +8,7 @@ import (
 
 // BootKernel returns the running kernel. At rest it returns the boot loader's default kernel, otherwise the newest. It
 // returns "" if none is known.
-func (m *hwMachine) BootKernel() (kernel, from string) {
+func (m *Machine) BootKernel() (kernel, from string) {
 	switch {
 	case !m.Facts.System.Rest:
 		return m.Facts.System.Kernel, "/proc/sys/kernel/osrelease"
@@ -21,7 +21,7 @@ func (m *hwMachine) BootKernel() (kernel, from string) {
 }
 
 // ModuleOf returns the module on disk for one kernel, or nil.
-func (m *hwMachine) ModuleOf(kernel string) *Module {
+func (m *Machine) ModuleOf(kernel string) *Module {
 	i := slices.IndexFunc(m.Found.modules, func(d Module) bool { return d.Kernel == kernel })
 	if i < 0 {
 		return nil

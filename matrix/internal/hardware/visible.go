@@ -1,4 +1,4 @@
-package model
+package hardware
 
 import (
 	"cmp"
@@ -29,7 +29,7 @@ type Shown struct {
 var hiding = []string{"", "-1", "none", "void", "NoDevFiles"}
 
 // list notes the GPUs that CUDA can number, in the order of their addresses: NVML's, else those of the driver's files.
-func (m *hwMachine) list() {
+func (m *Machine) list() {
 	by := "NVML"
 	if m.Facts.Driver.NVML.Status != "ok" {
 		by = "/proc/driver/nvidia"
@@ -45,7 +45,7 @@ func (m *hwMachine) list() {
 }
 
 // Judge makes some GPUs those that are judged for.
-func (m *hwMachine) Judge(gpus []GPU) {
+func (m *Machine) Judge(gpus []GPU) {
 	m.GPUs, m.Kinds = gpus, nil
 	met := map[GPU]bool{}
 	for _, g := range gpus {
@@ -59,10 +59,10 @@ func (m *hwMachine) Judge(gpus []GPU) {
 
 // uncounted reports whether the driver has GPUs which NVML could not ask, so that the numbers of the others are not
 // known.
-func (m *hwMachine) uncounted() bool { return m.Facts.Devices.Counted > len(m.listed) }
+func (m *Machine) uncounted() bool { return m.Facts.Devices.Counted > len(m.listed) }
 
 // show chooses among the GPUs that are there those that a program here is shown.
-func (m *hwMachine) show() []GPU {
+func (m *Machine) show() []GPU {
 	list, set := m.Facts.Variables["CUDA_VISIBLE_DEVICES"]
 	listed := m.listed
 	m.Shown = Shown{List: list, Set: set && len(listed) > 0, Count: len(listed)}
@@ -98,7 +98,7 @@ func (m *hwMachine) show() []GPU {
 }
 
 // hiddenByImage notes that an image hides every GPU from what is started from it, on whatever machine.
-func (m *hwMachine) hiddenByImage() {
+func (m *Machine) hiddenByImage() {
 	list, set := m.Facts.Variables["CUDA_VISIBLE_DEVICES"]
 	if m.Facts.Image != nil && set && slices.Contains(hiding, strings.TrimSpace(list)) {
 		m.Shown = Shown{Set: true, List: list, Hidden: true}
@@ -107,7 +107,7 @@ func (m *hwMachine) hiddenByImage() {
 
 // choose reads the list up to the first device that is not there; "-1" ends it on purpose, and so does a comma at its
 // end. A device that cannot be told from others stands for itself with an empty address.
-func (m *hwMachine) choose(listed []facts.GPU) (chosen []facts.GPU, numbered bool) {
+func (m *Machine) choose(listed []facts.GPU) (chosen []facts.GPU, numbered bool) {
 	if slices.Contains(hiding, strings.TrimSpace(m.Shown.List)) {
 		return nil, false
 	}
@@ -137,7 +137,7 @@ func (m *hwMachine) choose(listed []facts.GPU) (chosen []facts.GPU, numbered boo
 
 // device returns the GPU that one name of the list means, or the fact that is missing to tell; neither, when it is not
 // there.
-func (m *hwMachine) device(name string, listed []facts.GPU) (g *facts.GPU, missing verdict.MissingFact) {
+func (m *Machine) device(name string, listed []facts.GPU) (g *facts.GPU, missing verdict.MissingFact) {
 	number, ok := leadingNumber(name)
 	switch {
 	case strings.HasPrefix(name, "MIG-") || strings.HasPrefix(name, "GPU-"):
@@ -183,7 +183,7 @@ func unpartitioned(listed []facts.GPU) bool {
 
 // deviceNamed returns the GPU of a UUID, or of its beginning, as the probe resolved it; not found is what NVML does not
 // have.
-func (m *hwMachine) deviceNamed(name string, listed []facts.GPU) (g *facts.GPU, missing verdict.MissingFact) {
+func (m *Machine) deviceNamed(name string, listed []facts.GPU) (g *facts.GPU, missing verdict.MissingFact) {
 	missing = verdict.Value("the UUIDs of the GPUs")
 	if strings.HasPrefix(name, "MIG-") {
 		if unpartitioned(listed) && !m.uncounted() {
@@ -228,7 +228,7 @@ func distinct(gpus []facts.GPU) []facts.GPU {
 
 // Hidden returns the addresses of the GPUs that CUDA_VISIBLE_DEVICES keeps from the programs here, as far as that can
 // be told.
-func (m *hwMachine) Hidden() []string {
+func (m *Machine) Hidden() []string {
 	list := []string{}
 	if !m.Shown.Hidden && (!m.Shown.Set || m.Shown.Unsure.IsMissing()) {
 		return list
@@ -246,7 +246,7 @@ func (m *hwMachine) Hidden() []string {
 }
 
 // Showing returns the setting under which programs see only the GPUs that pass.
-func (m *hwMachine) Showing(passes func(GPU) bool) string {
+func (m *Machine) Showing(passes func(GPU) bool) string {
 	var numbers []string
 	for _, g := range m.GPUs {
 		if passes(g) {
@@ -260,7 +260,7 @@ func (m *hwMachine) Showing(passes func(GPU) bool) string {
 }
 
 // numberOf returns a GPU's number in the order of addresses, empty when it has none.
-func (m *hwMachine) numberOf(g facts.GPU) string {
+func (m *Machine) numberOf(g facts.GPU) string {
 	i, ok := m.numbers[g.Bus]
 	if !ok || m.uncounted() {
 		return ""
@@ -269,11 +269,11 @@ func (m *hwMachine) numberOf(g facts.GPU) string {
 }
 
 // Partitioned reports whether a GPU is divided into MIG devices, which have numbers of their own.
-func (m *hwMachine) Partitioned() bool {
+func (m *Machine) Partitioned() bool {
 	return slices.ContainsFunc(m.Facts.GPUs, func(g facts.GPU) bool { return g.MIG == "on" })
 }
 
 // Listed returns the GPUs that NVML or a pasted nvidia-smi lists, which CUDA_VISIBLE_DEVICES does not change.
-func (m *hwMachine) Listed() []facts.GPU {
+func (m *Machine) Listed() []facts.GPU {
 	return slices.DeleteFunc(slices.Clone(m.Facts.GPUs), func(g facts.GPU) bool { return !listedByDriver(g) })
 }

@@ -1,4 +1,4 @@
-package model
+package hardware
 
 import (
 	"slices"
@@ -14,7 +14,7 @@ import (
 func TestProductsByName(t *testing.T) {
 	embedded := tables.Embedded()
 	named := func(name, driver string) *Before {
-		m := newHardware(embedded, &facts.Facts{}, Target{GPUs: []string{name}, Driver: driver}, verdict.Policy{})
+		m := NewMachine(embedded, &facts.Facts{}, Target{GPUs: []string{name}, Driver: driver}, verdict.Policy{})
 		return m.Before(m.GPUs[0], m.Driver().Version)
 	}
 	if b := named("GeForce RTX 3060", "515.48.07"); b != nil {

@@ -1,4 +1,4 @@
-package model
+package hardware
 
 import (
 	"fmt"
@@ -20,8 +20,8 @@ type Target struct {
 	Python   string   // "3.12", or "3.13t" for the free-threaded build
 }
 
-// OtherThan reports whether a target contradicts what a text says of its machine: another driver, or another GPU. A target
-// that only adds what the text leaves out describes the same machine.
+// OtherThan reports whether a target contradicts what a text says of its machine: another driver, or another GPU. A
+// target that only adds what the text leaves out describes the same machine.
 func (target Target) OtherThan(t *tables.Tables, f *facts.Facts) bool {
 	if own := version.Of(f.Driver.CUDA); target.Driver != "" {
 		given := t.BranchCUDA(version.Of(target.Driver))

@@ -1,8 +1,6 @@
-package model
+package hardware
 
-import (
-	"cudacompat/internal/version"
-)
+import "cudacompat/internal/version"
 
 // FloorState is the result of comparing a driver with the minimum for a CUDA.
 type FloorState int
@@ -18,12 +16,12 @@ const (
 // Floor compares the driver with what a CUDA version needs. need is the requirement in words. The CUDA version of the
 // user-mode driver decides if it is known, because a cuda-compat library can raise it above the module's. Otherwise the
 // module's version decides.
-func (m *hwMachine) Floor(cuda version.Number) (state FloorState, need string, source []string) {
+func (m *Machine) Floor(cuda version.Number) (state FloorState, need string, source []string) {
 	return m.FloorOn(m.Driver(), cuda)
 }
 
 // FloorOn is Floor for another driver than the machine's.
-func (m *hwMachine) FloorOn(d Driver, cuda version.Number) (state FloorState, need string, source []string) {
+func (m *Machine) FloorOn(d Driver, cuda version.Number) (state FloorState, need string, source []string) {
 	if d.user.Known() {
 		d.Version = d.user
 	}
@@ -49,7 +47,7 @@ func (m *hwMachine) FloorOn(d Driver, cuda version.Number) (state FloorState, ne
 }
 
 // Reached reports whether the driver meets the minimum for a CUDA.
-func (m *hwMachine) Reached(cuda version.Number) bool {
+func (m *Machine) Reached(cuda version.Number) bool {
 	state, _, _ := m.Floor(cuda)
 	return state == FloorFull || state == FloorMinor
 }

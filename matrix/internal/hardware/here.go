@@ -1,4 +1,4 @@
-package model
+package hardware
 
 import (
 	"cmp"
@@ -13,27 +13,21 @@ import (
 // This file answers the questions that many rules ask first: what is judged, and what of it could be examined.
 
 // Here reports whether this machine itself is judged while it runs. The nodes and limits of a target cannot be seen.
-func (m *hwMachine) Here() bool {
+func (m *Machine) Here() bool {
 	return !m.Facts.System.Rest && m.Target.Driver == "" && m.Target.Instance == "" && len(m.Target.GPUs) == 0
 }
 
 // Starts reports whether the variables belong to the programs that are judged: programs started here, or from an image.
-func (m *hwMachine) Starts() bool { return m.Here() || m.Facts.Image != nil }
+func (m *Machine) Starts() bool { return m.Here() || m.Facts.Image != nil }
 
 // OnPCI reports whether this machine's bus shows a GPU. A container sees the GPUs of its host there.
-func (m *hwMachine) OnPCI() bool {
+func (m *Machine) OnPCI() bool {
 	return slices.ContainsFunc(m.Facts.GPUs, func(g facts.GPU) bool { return slices.Contains(g.From, "/sys/bus/pci") })
-}
-
-// WantsGPU reports whether something here needs CUDA: an EC2 GPU instance, CUDA software, or the caller.
-func (m *Machine) WantsGPU() bool {
-	return m.Instance != nil || len(m.Facts.Toolkits)+len(m.Facts.Driver.Libraries)+len(m.Facts.Driver.Modules) > 0 ||
-		len(m.Policy.Require) > 0 || m.AnyWants(func(*Build) bool { return true })
 }
 
 // Looked reports whether a source was read, whether or not it found anything. Facts of an older schema lack some
 // sources.
-func (m *hwMachine) Looked(name string) bool {
+func (m *Machine) Looked(name string) bool {
 	return slices.ContainsFunc(m.Facts.Probes, func(p facts.Status) bool {
 		return p.Name == name &&
 			(p.Status == "ok" || p.Status == "absent")
@@ -41,7 +35,7 @@ func (m *hwMachine) Looked(name string) bool {
 }
 
 // ProbeFailure returns why a probe failed, or "" if it did not.
-func (m *hwMachine) ProbeFailure(name string) string {
+func (m *Machine) ProbeFailure(name string) string {
 	for _, p := range m.Facts.Probes {
 		if p.Name == name && p.Status == "failed" {
 			return p.Error
@@ -52,7 +46,7 @@ func (m *hwMachine) ProbeFailure(name string) string {
 
 // Unseen returns a place that a probe could not read, with the reason, or "" if it read everything. Places in other
 // people's environments that are closed to this user do not count, because this user cannot import from them.
-func (m *hwMachine) Unseen(probe string) string {
+func (m *Machine) Unseen(probe string) string {
 	for _, u := range m.Facts.Unread {
 		if u.Probe == probe && (probe != "python" || u.Kind != facts.UnreadClosed) {
 			return u.Place + " could not be looked at: " + u.Reason
@@ -63,7 +57,7 @@ func (m *hwMachine) Unseen(probe string) string {
 
 // UnseenIn returns a place in an environment that could not be read, with the reason, or "". A place that is closed to
 // this user counts here, because it may contain a library.
-func (m *hwMachine) UnseenIn(env string) string {
+func (m *Machine) UnseenIn(env string) string {
 	for _, u := range m.Facts.Unread {
 		if u.Probe == "python" && strings.HasPrefix(u.Place, env+"/") {
 			return u.Place + " could not be looked at: " + u.Reason
@@ -77,7 +71,7 @@ func (m *hwMachine) UnseenIn(env string) string {
 // every CUDA image, and "void", "none" or an empty value only disable NVIDIA's hook, as in every CDI container. Device
 // nodes in the container's own /dev and mounted driver libraries show what it was given. A container that hides every
 // GPU from its programs should have none.
-func (m *hwMachine) GivenGPUs() (count int, asked bool) {
+func (m *Machine) GivenGPUs() (count int, asked bool) {
 	list := m.Facts.Variables["NVIDIA_VISIBLE_DEVICES"]
 	hidden, hides := m.Facts.Variables["CUDA_VISIBLE_DEVICES"]
 	switch {
@@ -95,21 +89,16 @@ func (m *hwMachine) GivenGPUs() (count int, asked bool) {
 	return len(slices.Compact(names)), true
 }
 
-// JudgesCUDA reports whether a CUDA build matters here, or the caller requires something that needs CUDA.
-func (m *Machine) JudgesCUDA() bool {
-	return len(m.Policy.Require) > 0 || m.AnyWants(func(b *Build) bool { return b.Counts })
-}
-
 // Today returns the date for which the machine is judged: the caller's, otherwise that of the tables.
-func (m *hwMachine) Today() string { return cmp.Or(m.Policy.Today, m.Tables.Date()) }
+func (m *Machine) Today() string { return cmp.Or(m.Policy.Today, m.Tables.Date()) }
 
 // NodesJudged reports whether /dev was examined and has the nodes of NVIDIA's Linux driver.
-func (m *hwMachine) NodesJudged() bool {
+func (m *Machine) NodesJudged() bool {
 	return m.Here() && m.Looked("devices") && !m.Facts.System.WSL && !m.Jetson() && m.Facts.Devices.Node("/dev/dxg") == nil
 }
 
 // GPUNodes returns the nodes of the GPUs: /dev/nvidia0, /dev/nvidia1 and so on.
-func (m *hwMachine) GPUNodes() []facts.Node {
+func (m *Machine) GPUNodes() []facts.Node {
 	return slices.DeleteFunc(slices.Clone(m.Facts.Devices.Nodes), func(n facts.Node) bool {
 		number := strings.TrimPrefix(n.Path, "/dev/nvidia")
 		return number == "" || strings.Trim(number, "0123456789") != ""
@@ -118,7 +107,7 @@ func (m *hwMachine) GPUNodes() []facts.Node {
 
 // HasEFA reports whether an EFA adapter is attached, or why that is unknown. A container sees its host's adapters on
 // PCI, but has only those whose nodes it was given.
-func (m *hwMachine) HasEFA() (has bool, couldNot string) {
+func (m *Machine) HasEFA() (has bool, couldNot string) {
 	efa := m.Facts.Machine.EFA
 	switch {
 	case m.Elsewhere() && m.Instance != nil:
@@ -130,7 +119,7 @@ func (m *hwMachine) HasEFA() (has bool, couldNot string) {
 }
 
 // Library returns the driver's own library with a name, or nil.
-func (m *hwMachine) Library(name string) *DriverLibrary {
+func (m *Machine) Library(name string) *DriverLibrary {
 	i := slices.IndexFunc(m.Found.Libraries, func(l DriverLibrary) bool { return l.Name == name })
 	if i < 0 {
 		return nil
@@ -139,12 +128,12 @@ func (m *hwMachine) Library(name string) *DriverLibrary {
 }
 
 // Building reports whether the caller requires that extensions can be built here.
-func (m *hwMachine) Building() bool { return slices.Contains(m.Policy.Require, "build") }
+func (m *Machine) Building() bool { return slices.Contains(m.Policy.Require, "build") }
 
 // Toolkit returns the toolkit that torch's extension builder would use: that of CUDA_HOME, of CUDA_PATH, of the nvcc on
 // PATH, otherwise /usr/local/cuda. asked reports whether a variable names it. It returns nil if there is none. A report
 // has one toolkit without a path: the one whose nvcc answered.
-func (m *hwMachine) Toolkit() (picked *Toolkit, asked bool) {
+func (m *Machine) Toolkit() (picked *Toolkit, asked bool) {
 	for _, name := range []string{"CUDA_HOME", "CUDA_PATH"} {
 		if dir := strings.TrimRight(m.Facts.Variables[name], "/"); dir != "" {
 			return m.toolkitAt(dir, name), true
@@ -164,16 +153,16 @@ var PackageRelease = lazyregexp.New(`^(?:\d+:)?(\d{3,4}\.\d+(?:\.\d+)?)`)
 
 // driverInjected reports whether a container runtime mounted the driver's libraries: they are mounts, or have exactly
 // the running driver's release.
-func (m *hwMachine) driverInjected() bool {
+func (m *Machine) driverInjected() bool {
 	cuda := m.Library("libcuda")
 	return m.Facts.Container.Injected || cuda != nil && cuda.Version != "" && cuda.Version == m.Facts.Driver.Version
 }
 
 // Elsewhere reports whether the machine that is judged differs from the one that was examined while running.
-func (m *hwMachine) Elsewhere() bool { return m.Facts.System.Rest || m.Target.Instance != "" }
+func (m *Machine) Elsewhere() bool { return m.Facts.System.Rest || m.Target.Instance != "" }
 
 // toolkitAt returns the toolkit in a directory, also if the probe found it under another name.
-func (m *hwMachine) toolkitAt(dir, from string) *Toolkit {
+func (m *Machine) toolkitAt(dir, from string) *Toolkit {
 	for i := range m.Toolkits {
 		if m.Toolkits[i].Path == dir {
 			return &m.Toolkits[i]
@@ -193,4 +182,4 @@ var toolkitName = lazyregexp.New(`^cuda-(\d+\.\d+)$`)
 const RegisterSeconds = 300
 
 // OnEC2 reports whether this is an EC2 instance, which can be moved to other hardware.
-func (m *hwMachine) OnEC2() bool { return m.Facts.System.Instance != "" }
+func (m *Machine) OnEC2() bool { return m.Facts.System.Instance != "" }

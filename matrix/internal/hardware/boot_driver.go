@@ -1,4 +1,4 @@
-package model
+package hardware
 
 import (
 	"path"
@@ -26,7 +26,7 @@ func (a Archived) Brings(name string) bool {
 // ArchivedDrivers returns the drivers among which the boot of a tree at rest chooses, each release once. EKS AMIs hold
 // several and choose by the GPU and the instance type; it returns the one that they choose where their files tell.
 // (https://github.com/awslabs/amazon-eks-ami/pull/2792, and nvidia-kmod-load.sh before v20260917.)
-func (m *hwMachine) ArchivedDrivers() []Archived {
+func (m *Machine) ArchivedDrivers() []Archived {
 	var list []Archived
 	if !m.Facts.System.Rest {
 		return nil
@@ -73,7 +73,7 @@ var withoutGSP = []string{"g4dn", "g5", "g5g"}
 
 // takenAtBoot returns whether the boot takes an installer's driver, for the machine's instance type, by the rules of
 // EKS's scripts. Without an instance type, or if the list of GPUs is not there, several may be taken.
-func (m *hwMachine) takenAtBoot() func(facts.Installer) bool {
+func (m *Machine) takenAtBoot() func(facts.Installer) bool {
 	part := m.PartOfGPU()
 	tree, flavour := m.chosenTree()
 	if part {
@@ -87,7 +87,7 @@ func (m *hwMachine) takenAtBoot() func(facts.Installer) bool {
 
 // chosenTree returns the tree and the flavour that EKS's boot chooses for the instance type; empty if unknown. It takes
 // the open modules of the first tree whose list has the GPU, otherwise the first tree's proprietary ones.
-func (m *hwMachine) chosenTree() (tree, flavour string) {
+func (m *Machine) chosenTree() (tree, flavour string) {
 	installers := m.Facts.Machine.Installers
 	if slices.ContainsFunc(installers, func(one facts.Installer) bool { return archivedTree(one) == "current" }) {
 		return "current", ""

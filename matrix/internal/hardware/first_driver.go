@@ -1,4 +1,4 @@
-package model
+package hardware
 
 import (
 	"fmt"
@@ -19,7 +19,7 @@ type Before struct {
 
 // Before returns why a driver does not know a GPU. It returns nil if the driver knows it or nothing says otherwise. A
 // driver whose NVML shows the GPU knows it, whatever the documents say.
-func (m *hwMachine) Before(g GPU, driver version.Number) *Before {
+func (m *Machine) Before(g GPU, driver version.Number) *Before {
 	switch {
 	case g.Chip == nil || !driver.Known() || m.answersFor(g, driver):
 		return nil
@@ -32,7 +32,7 @@ func (m *hwMachine) Before(g GPU, driver version.Number) *Before {
 }
 
 // beforeInWindows compares only branches, because the published numbers of single drivers are those of Linux.
-func (m *hwMachine) beforeInWindows(g GPU, driver version.Number) *Before {
+func (m *Machine) beforeInWindows(g GPU, driver version.Number) *Before {
 	first := g.Chip.FirstBranch
 	if !first.Known() || m.Tables.BranchOfWindows(driver).Major() >= first.Major() {
 		return nil
@@ -41,13 +41,13 @@ func (m *hwMachine) beforeInWindows(g GPU, driver version.Number) *Before {
 }
 
 // answersFor reports whether exactly this driver shows the GPU through NVML.
-func (m *hwMachine) answersFor(g GPU, driver version.Number) bool {
+func (m *Machine) answersFor(g GPU, driver version.Number) bool {
 	return g.Answers() && m.Target.Driver == "" && driver == m.Driver().Version
 }
 
 // beforeProduct compares a driver with the first one that knows the product. Boards of one name have several PCI ids,
 // so the result must be true for all of them; it uses the id with the weakest statement.
-func (m *hwMachine) beforeProduct(g GPU, driver version.Number) *Before {
+func (m *Machine) beforeProduct(g GPU, driver version.Number) *Before {
 	var mildest *Before
 	for _, p := range m.ProductsOf(g) {
 		b := m.beforeRow(p, driver)
@@ -62,7 +62,7 @@ func (m *hwMachine) beforeProduct(g GPU, driver version.Number) *Before {
 }
 
 // Dispute says that sources disagree on whether a driver knows a GPU, and returns them; it is empty if they do not.
-func (m *hwMachine) Dispute(g GPU, driver version.Number) (words string, source []string) {
+func (m *Machine) Dispute(g GPU, driver version.Number) (words string, source []string) {
 	if g.Chip == nil || !driver.Known() || m.WindowsNumbers() || m.answersFor(g, driver) {
 		return "", nil
 	}
@@ -84,7 +84,7 @@ func repository(address string) string {
 }
 
 // ProductsOf returns the rows of the GPU's product, which drivers are compared with.
-func (m *hwMachine) ProductsOf(g GPU) []*tables.Product {
+func (m *Machine) ProductsOf(g GPU) []*tables.Product {
 	rows, ok := m.products[g]
 	if !ok {
 		rows = m.Tables.Products(g.pciID, g.Name)
@@ -96,7 +96,7 @@ func (m *hwMachine) ProductsOf(g GPU) []*tables.Product {
 // beforeRow compares a driver with one row of product.csv. A release note proves the first driver; the list in a README
 // is weaker evidence. A developer beta has a lower number than the releases of its branch, so their READMEs say nothing
 // about it.
-func (m *hwMachine) beforeRow(p *tables.Product, driver version.Number) *Before {
+func (m *Machine) beforeRow(p *tables.Product, driver version.Number) *Before {
 	if first, older := p.Before(driver); older {
 		return &Before{Proven: true, first: first, Source: p.Source}
 	}

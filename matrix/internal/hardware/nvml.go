@@ -1,4 +1,4 @@
-package model
+package hardware
 
 import (
 	"fmt"
@@ -21,7 +21,7 @@ const (
 
 // NVMLCountsNone reports whether NVML answered and counts no GPU. That outranks files and the PCI bus, because CUDA
 // then finds no device (error 100).
-func (m *hwMachine) NVMLCountsNone() bool {
+func (m *Machine) NVMLCountsNone() bool {
 	return m.Here() && countsNone(m.Facts)
 }
 
@@ -55,7 +55,7 @@ var advisory = []string{"nvmlSystemGetDriverVersion", "nvmlSystemGetCudaDriverVe
 
 // NVMLUnanswered returns the call that failed although NVML answers, and whether it decides if programs get a GPU. Such
 // calls list the GPUs or query one. It ignores WSL, whose NVML answers for Windows.
-func (m *hwMachine) NVMLUnanswered() (missing verdict.MissingFact, decides bool) {
+func (m *Machine) NVMLUnanswered() (missing verdict.MissingFact, decides bool) {
 	nvml := m.Facts.Driver.NVML
 	if nvml.Status != "ok" || m.Facts.System.WSL || m.Jetson() {
 		return verdict.MissingFact{}, false
@@ -95,7 +95,7 @@ func IsSickGPU(code int) bool { return slices.Contains([]int{8, 11, NVMLLost, 16
 // AskedGPU returns the evidence that this container or job was given a GPU or requested one, or false.
 // NVIDIA_VISIBLE_DEVICES=all requests nothing, because every CUDA image sets it. A job's variable by itself proves
 // nothing, because every step inherits it. A process that hides every GPU from itself should have none.
-func (m *hwMachine) AskedGPU() (shown verdict.Evidence, asked bool) {
+func (m *Machine) AskedGPU() (shown verdict.Evidence, asked bool) {
 	if hidden, hides := m.Facts.Variables["CUDA_VISIBLE_DEVICES"]; hides && slices.Contains(hiding, strings.TrimSpace(hidden)) {
 		return m.requiredGPU()
 	}
@@ -113,7 +113,7 @@ func (m *hwMachine) AskedGPU() (shown verdict.Evidence, asked bool) {
 }
 
 // requiredGPU returns the evidence that --require asks for a GPU.
-func (m *hwMachine) requiredGPU() (verdict.Evidence, bool) {
+func (m *Machine) requiredGPU() (verdict.Evidence, bool) {
 	if !slices.Contains(m.Policy.Require, "gpu") {
 		return verdict.Evidence{}, false
 	}
@@ -121,7 +121,7 @@ func (m *hwMachine) requiredGPU() (verdict.Evidence, bool) {
 }
 
 // FabricWaits returns the state of a fabric that a GPU has not joined: "not started" or "in progress".
-func (m *hwMachine) FabricWaits() string {
+func (m *Machine) FabricWaits() string {
 	for _, g := range m.Facts.GPUs {
 		if g.Health != nil && (g.Health.Fabric == "not started" || g.Health.Fabric == "in progress") {
 			return g.Health.Fabric
@@ -133,7 +133,7 @@ func (m *hwMachine) FabricWaits() string {
 // FabricPending returns the missing fact while a GPU may still join its fabric, that is, up to five minutes after the
 // latest of boot, the loading of the module and the start of the fabric manager. A pasted report does not show when the
 // machine was started.
-func (m *hwMachine) FabricPending() verdict.MissingFact {
+func (m *Machine) FabricPending() verdict.MissingFact {
 	state := m.FabricWaits()
 	since, of := FabricSince(m.Facts)
 	switch {
@@ -158,7 +158,7 @@ func FabricSince(f *facts.Facts) (seconds float64, since string) {
 }
 
 // NVMLFrom returns the source of NVML's answer: this program's child process, or a pasted nvidia-smi output.
-func (m *hwMachine) NVMLFrom() string {
+func (m *Machine) NVMLFrom() string {
 	if m.Looked("nvidia-smi") {
 		return "nvidia-smi"
 	}

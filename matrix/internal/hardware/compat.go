@@ -1,4 +1,4 @@
-package model
+package hardware
 
 import (
 	"fmt"
@@ -42,7 +42,7 @@ type Forward struct {
 
 // layCompat judges the cuda-compat library that the loader takes. If it works, its CUDA replaces the driver's. NVML
 // asks that same libcuda, so in this case NVML's CUDA version is not the driver's own.
-func (m *hwMachine) layCompat() {
+func (m *Machine) layCompat() {
 	i := slices.IndexFunc(m.Facts.Driver.Compat, func(c facts.Compat) bool { return c.Taken })
 	// Jetson's compat packages follow L4T, and WSL's libcuda belongs to the Windows driver. Linux branches say nothing
 	// about either.
@@ -79,7 +79,7 @@ const fromSMI = "nvidia-smi"
 // layPastedCompat judges the cuda-compat library that a text shows: nvidia-smi reports a newer CUDA than its driver's
 // own, or a program got error 804 while nvidia-smi works. It changes the answer only for GPUs that refuse such a
 // library. On others, programs get the CUDA that nvidia-smi reports.
-func (m *hwMachine) layPastedCompat() {
+func (m *Machine) layPastedCompat() {
 	base, own := m.kmd, m.Tables.BranchCUDA(m.kmd.Version)
 	newer := m.Facts.Driver.CUDAFrom == fromSMI && base.CUDASeen && own.Known() && own.LessShort(base.CUDA)
 	refused := slices.Contains(m.Facts.Observed.Errors, 804) && m.Facts.Driver.NVML.Status == "ok"
@@ -107,7 +107,7 @@ func (m *hwMachine) layPastedCompat() {
 
 // layPastedLift replaces the driver's CUDA by that of the cuda-compat library that nvidia-smi shows, because programs
 // load that library.
-func (m *hwMachine) layPastedLift(base Driver, own version.Number) {
+func (m *Machine) layPastedLift(base Driver, own version.Number) {
 	f := Forward{Compat: &facts.Compat{Name: "libcuda", Version: "of CUDA " + base.CUDA.Short(), Taken: true, Path: fromSMI,
 		Reason: fmt.Sprintf("it: driver %s has CUDA %s of its own", base.Version, own.Short())},
 		State: ForwardWorks, Base: base, CUDANumber: base.CUDA, Source: []string{forwardSource}}
@@ -116,7 +116,7 @@ func (m *hwMachine) layPastedLift(base Driver, own version.Number) {
 }
 
 // forwardState checks in the order in which CUDA does: a library older than the module (803) works on no GPU.
-func (m *hwMachine) forwardState() ForwardState {
+func (m *Machine) forwardState() ForwardState {
 	f := m.Forward()
 	if !f.Base.Version.Known() {
 		f.Lacks = verdict.Question("which kernel-mode driver is under " + f.Path)
@@ -146,14 +146,14 @@ func (m *hwMachine) forwardState() ForwardState {
 }
 
 // forwardGPUs looks for a GPU that may not support forward compatibility.
-func (m *hwMachine) forwardGPUs() ForwardState {
+func (m *Machine) forwardGPUs() ForwardState {
 	f := m.Forward()
 	for _, g := range m.GPUs {
 		switch {
 		case g.DataCentre() != Yes:
 			f.Lacks = verdict.Question("whether " + g.Label + " is a GPU that forward compatibility is for")
 			return ForwardUndecidedGPU
-		case g.dropped(f.Number.Major()):
+		case g.IsDropped(f.Number.Major()):
 			f.Lacks = verdict.Question(fmt.Sprintf("whether libcuda %s still drives %s, as drivers of its branch do not", f.Number, g.Label))
 			return ForwardUndecidedGPU
 		}
@@ -161,14 +161,14 @@ func (m *hwMachine) forwardGPUs() ForwardState {
 	return ForwardWorks
 }
 
-// dropped reports whether a driver branch no longer supports the GPU.
-func (g GPU) dropped(branch int) bool {
+// IsDropped reports whether a driver branch no longer supports the GPU.
+func (g GPU) IsDropped(branch int) bool {
 	return g.Chip != nil && g.Chip.LastBranch.Known() && g.Chip.LastBranch.Major() < branch
 }
 
 // baseBranch asks the library's note, otherwise the table, whether the library may run on this branch of the kernel
 // driver. A branch that the table does not list proves nothing, because NVIDIA removes branches past their end of life.
-func (m *hwMachine) baseBranch() ForwardState {
+func (m *Machine) baseBranch() ForwardState {
 	f := m.Forward()
 	branch := fmt.Sprint(f.Base.Version.Major())
 	allowed, listed := f.Branches, len(f.Branches) > 0
@@ -193,7 +193,7 @@ func joinInts(list []int) string {
 }
 
 // notDataCentre returns the visible GPUs that certainly do not support forward compatibility.
-func (m *hwMachine) notDataCentre() []GPU {
+func (m *Machine) notDataCentre() []GPU {
 	var list []GPU
 	for _, g := range m.GPUs {
 		if g.DataCentre() == No {
@@ -268,7 +268,7 @@ func marketOf(name string, chip *tables.Chip) market {
 
 // CompatPackage returns the lowest cuda-compat package that provides a CUDA. It returns nil if a GPU is not certainly a
 // data-centre one, or NVIDIA does not list the driver's branch, so that it never leads to error 803 or 804.
-func (m *hwMachine) CompatPackage(cuda version.Number) *tables.Forward {
+func (m *Machine) CompatPackage(cuda version.Number) *tables.Forward {
 	base := m.Driver().Version
 	if !cuda.Known() || !base.Known() || len(m.GPUs) == 0 || m.WindowsNumbers() || m.Jetson() ||
 		slices.ContainsFunc(m.GPUs, func(g GPU) bool { return g.DataCentre() != Yes }) {
@@ -276,7 +276,7 @@ func (m *hwMachine) CompatPackage(cuda version.Number) *tables.Forward {
 	}
 	rows := tables.Rows[tables.Forward](m.Tables)
 	i := slices.IndexFunc(rows, func(r tables.Forward) bool {
-		dropped := slices.ContainsFunc(m.GPUs, func(g GPU) bool { return g.dropped(version.Int(r.Branch)) })
+		dropped := slices.ContainsFunc(m.GPUs, func(g GPU) bool { return g.IsDropped(version.Int(r.Branch)) })
 		return !dropped && !r.CUDA.LessShort(cuda) && slices.Contains(r.Base, fmt.Sprint(base.Major()))
 	})
 	if i < 0 {
@@ -286,17 +286,17 @@ func (m *hwMachine) CompatPackage(cuda version.Number) *tables.Forward {
 }
 
 // Dockerfile reports whether the image of a Dockerfile is judged and not the host that will run it.
-func (m *hwMachine) Dockerfile() bool {
+func (m *Machine) Dockerfile() bool {
 	e := m.Facts.Environments
 	return len(e) == 1 && e[0].Kind == "Dockerfile" && len(e[0].Requested) > 0
 }
 
 // EvidenceCompat returns the library that the loader takes, and why it takes it.
-func (m *hwMachine) EvidenceCompat() verdict.Evidence {
+func (m *Machine) EvidenceCompat() verdict.Evidence {
 	return verdict.Evidence{Fact: "libcuda", Value: m.Forward().Version, From: m.Forward().Path + ", taken by " + m.Forward().Reason}
 }
 
 // CompatTaken reports whether programs load a cuda-compat library instead of the driver's libcuda.
-func (m *hwMachine) CompatTaken() bool {
+func (m *Machine) CompatTaken() bool {
 	return slices.ContainsFunc(m.Facts.Driver.Compat, func(c facts.Compat) bool { return c.Taken })
 }
