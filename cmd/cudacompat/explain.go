@@ -353,7 +353,7 @@ func (f *explainFlags) text(ctx context.Context, text string, s streams) error {
 func (f *explainFlags) writeDiagnosis(
 	ctx context.Context,
 	s streams,
-	diagnosis func([]signature.Signature) (logs.Diagnosis, []byte, error),
+	diagnose func([]signature.Signature) (logs.Diagnosis, []byte, error),
 ) error {
 	if err := f.oneMachine(); err != nil {
 		return err
@@ -366,7 +366,7 @@ func (f *explainFlags) writeDiagnosis(
 	if err != nil {
 		return err
 	}
-	d, head, err := diagnosis(all)
+	d, head, err := diagnose(all)
 	if err != nil {
 		return err
 	}

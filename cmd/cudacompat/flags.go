@@ -184,8 +184,8 @@ func (f *judgeFlags) add(cmd *cobra.Command) {
 		"report how each fact was read, what could not be read, and where a table disagrees")
 }
 
-func addOutput(cmd *cobra.Command, formats *[]string, colour *string, all *bool) {
-	cmd.Flags().StringArrayVarP(formats, "output", "o", nil,
+func addOutput(cmd *cobra.Command, outputs *[]string, colour *string, all *bool) {
+	cmd.Flags().StringArrayVarP(outputs, "output", "o", nil,
 		outputUsage(output.ListNames(report.Formats)))
 	addColour(cmd, colour)
 	cmd.Flags().BoolVar(all, "all", false, "also show what passed, and every detail")

@@ -177,19 +177,19 @@ func leaked(said string) string {
 // everyFormat returns a command's output for a file in every format, from one run.
 func everyFormat(t *testing.T, command, file string) (string, int) {
 	t.Helper()
-	args, formats := append(strings.Fields(command), file), output.ListNames(report.RequireFormats)
+	args, names := append(strings.Fields(command), file), output.ListNames(report.RequireFormats)
 	switch {
 	case command == "check":
-		args, formats = append(args, "--gpu", "L4", "--driver", "580.95.05", "-v", "--all"), output.ListNames(report.Formats)
+		args, names = append(args, "--gpu", "L4", "--driver", "580.95.05", "-v", "--all"), output.ListNames(report.Formats)
 	case strings.Contains(command, "--diff"):
-		formats = output.ListNames(report.RequireDiffFormats)
+		names = output.ListNames(report.RequireDiffFormats)
 	}
-	for _, format := range formats {
+	for _, format := range names {
 		args = append(args, "-o", format+"=out."+format)
 	}
 	var out bytes.Buffer
 	code := run(args, streams{strings.NewReader(secret), &out, &out})
-	for _, format := range formats {
+	for _, format := range names {
 		data, err := os.ReadFile("out." + format)
 		if err != nil && !os.IsNotExist(err) {
 			t.Fatal(err)

@@ -167,7 +167,7 @@ func TestNoLeaksOfFacts(t *testing.T) {
 	kinds := together(8)
 	dir := t.TempDir()
 	l := leakTest{t, filepath.Join(dir, "facts.json")}
-	var nodes strings.Builder
+	var documents strings.Builder
 	log := filepath.Join(dir, "log.txt")
 	if err := os.WriteFile(log, []byte("RuntimeError: CUDA error: no kernel image is available for execution on the device\n"), 0o644); err != nil {
 		t.Fatal(err)
@@ -187,10 +187,10 @@ func TestNoLeaksOfFacts(t *testing.T) {
 		l.check(string(data))
 		l.run("explain", log, "--facts", l.file, "-o", "text", "-o", "json")
 		l.check(`{"schema":"cudacompat/report/v1","facts":` + string(data) + `}`)
-		fmt.Fprintf(&nodes, `{"node":%q,"group":%q,"taken":%q,"facts":%s}`+"\n", kinds[first], kinds[first], kinds[first], data)
-		fmt.Fprintf(&nodes, `{"schema":%q}`+"\n", kinds[first])
+		fmt.Fprintf(&documents, `{"node":%q,"group":%q,"taken":%q,"facts":%s}`+"\n", kinds[first], kinds[first], kinds[first], data)
+		fmt.Fprintf(&documents, `{"schema":%q}`+"\n", kinds[first])
 	}
-	if err := os.WriteFile(filepath.Join(dir, "nodes.jsonl"), []byte(nodes.String()), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "nodes.jsonl"), []byte(documents.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range report.FleetFormats {

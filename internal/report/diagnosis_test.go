@@ -55,12 +55,9 @@ func diagnose(t *testing.T, file string) logs.Diagnosis {
 
 func explain(t *testing.T, e Explained, format string, style layout.Style) string {
 	t.Helper()
+	i := slices.IndexFunc(ExplainFormats, func(f Format[Explained]) bool { return f.Name == format })
 	var b bytes.Buffer
-	write := func() error { return explainedText(&b, e, style) }
-	if format == "json" {
-		write = func() error { return ExplainedJSON(&b, e, style) }
-	}
-	if err := write(); err != nil {
+	if err := ExplainFormats[i].Write(&b, e, style); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -69,14 +66,14 @@ func explain(t *testing.T, e Explained, format string, style layout.Style) strin
 // TestLogWithoutBuild checks that a machine without builds does not exclude a log's error about a build.
 func TestLogWithoutBuild(t *testing.T) {
 	d := logs.Diagnosis{Rule: "gpu-arch-missing", Blame: logs.Environment}
-	r := cases(t)["healthy"]
+	r := cases(t, "testdata")["healthy"]
 	r.Log, r.Passed, r.Answers = &d, nil, nil
-	page := show(t, r, "text", layout.Style{})
+	page := show(t, Formats, r, "text", layout.Style{})
 	if !strings.Contains(page, "nothing that it compares was found here") || strings.Contains(page, "they disagree") {
 		t.Errorf("without a build:\n%s", page)
 	}
 	r.Passed = []verdict.Passed{{Rule: "gpu-arch-missing"}}
-	if page := show(t, r, "text", layout.Style{}); !strings.Contains(page, "they disagree") {
+	if page := show(t, Formats, r, "text", layout.Style{}); !strings.Contains(page, "they disagree") {
 		t.Errorf("with a build:\n%s", page)
 	}
 }
@@ -90,10 +87,10 @@ func TestLogBesideTheMachine(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			d := diagnose(t, "testdata/logs/"+test.log+".log")
-			r := cases(t)[test.machine]
+			r := cases(t, "testdata")[test.machine]
 			r.Log = &d
-			validate(t, compile(t, reportSchema), show(t, r, "json", layout.Style{}))
-			if page := show(t, r, "text", layout.Style{}); !strings.Contains(page, test.want) {
+			validate(t, compile(t, reportSchema), show(t, Formats, r, "json", layout.Style{}))
+			if page := show(t, Formats, r, "text", layout.Style{}); !strings.Contains(page, test.want) {
 				t.Errorf("the page does not say %q:\n%s", test.want, page)
 			}
 		})

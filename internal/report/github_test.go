@@ -35,9 +35,9 @@ func readGitHub(t *testing.T, text string) []annotation {
 
 // TestGitHubIsRead parses the commands of every case: the verdict first, then every finding, waived ones last.
 func TestGitHubIsRead(t *testing.T) {
-	for name, r := range cases(t) {
+	for name, r := range cases(t, "testdata") {
 		t.Run(name, func(t *testing.T) {
-			got := readGitHub(t, show(t, r, "github", layout.Style{}))
+			got := readGitHub(t, show(t, Formats, r, "github", layout.Style{}))
 			want := []annotation{{verdictKind[r.Outcome], "cudacompat", Headline(r)}}
 			for _, f := range r.Findings {
 				want = append(want, annotation{commands[f.Severity], layout.Clean(f.Rule + ": " + f.Subject + layout.NameTargets(layout.AppendUnique(nil, f.Target))),
@@ -62,8 +62,8 @@ func TestGitHubIsRead(t *testing.T) {
 func TestGitHubCannotBeInjected(t *testing.T) {
 	for _, hostile := range []string{"\n::stop-commands::x", "\r\n::set-env name=PATH::/tmp", "##[error]x", "::error::x",
 		"x,file=/etc/passwd", "%0A::error::x", "a%250Ab"} {
-		got, plain := readGitHub(t, show(t, undecidedAll(hostile), "github", layout.Style{})),
-			readGitHub(t, show(t, undecidedAll("x"), "github", layout.Style{}))
+		got, plain := readGitHub(t, show(t, Formats, undecidedAll(hostile), "github", layout.Style{})),
+			readGitHub(t, show(t, Formats, undecidedAll("x"), "github", layout.Style{}))
 		if len(got) != len(plain) {
 			t.Errorf("%q makes %d commands of %d", hostile, len(got), len(plain))
 		}

@@ -1,8 +1,6 @@
 package report
 
 import (
-	"bytes"
-	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -13,12 +11,9 @@ import (
 	"testing"
 
 	"cudacompat/internal/report/layout"
-	"cudacompat/matrix"
 	"cudacompat/matrix/verdict"
-	"cudacompat/probe"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/pflag"
 )
 
 var update = flag.Bool("update", false, "write the expected output anew; read the difference before you commit it")
@@ -62,13 +57,13 @@ func forPrograms() []view {
 // <case>.<exit code>.<view>, and formats for programs with <format>.golden.
 func TestGoldens(t *testing.T) {
 	wanted := map[string]bool{}
-	reports := cases(t)
+	reports := cases(t, "testdata")
 	for name, r := range reports {
 		for _, view := range pagesOf(name) {
 			golden := fmt.Sprintf("testdata/%s.%d.%s", name, exitCodes[r.Outcome], view.name)
 			wanted[golden] = true
 			t.Run(name+"/"+view.name, func(t *testing.T) {
-				compare(t, golden, show(t, r, view.format, view.style))
+				compare(t, golden, show(t, Formats, r, view.format, view.style))
 			})
 		}
 	}
@@ -87,7 +82,7 @@ func inOne(t *testing.T, reports map[string]Report, view view) string {
 	for _, name := range everyView {
 		r := reports[name]
 		fmt.Fprintf(&b, "-- %s, exit %d --\n%s\n", name, exitCodes[r.Outcome],
-			withoutLists(show(t, r, view.format, view.style)))
+			withoutLists(show(t, Formats, r, view.format, view.style)))
 	}
 	return b.String()
 }
@@ -153,86 +148,9 @@ func compare(t *testing.T, golden, got string) {
 	}
 }
 
-// cases judges every testdata/<case>.facts.json.
-func cases(t testing.TB) map[string]Report {
-	t.Helper()
-	files, _ := filepath.Glob("testdata/*.facts.json")
-	if len(files) < 15 {
-		t.Fatalf("only %d cases", len(files))
-	}
-	reports := map[string]Report{}
-	for _, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".facts.json")
-		reports[name] = judge(t, file, "testdata/"+name+".args")
-	}
-	return reports
-}
-
-// judge does what cmd does, with a tool whose version never changes.
-func judge(t testing.TB, factsFile, argsFile string) Report {
-	t.Helper()
-	data, err := os.ReadFile(factsFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	node, err := probe.Given(data)
-	if err != nil {
-		t.Fatalf("%s: %v", factsFile, err)
-	}
-	targets, policy := arguments(t, argsFile)
-	return New(Tool{Version: "1.0.0", Matrix: "2026-11-21"}, node, targets,
-		matrix.Check(context.Background(), matrix.Embedded(), node, targets, policy))
-}
-
-// arguments reads a file of flags. Without it there are none.
-func arguments(t testing.TB, name string) ([]matrix.Target, verdict.Policy) {
-	t.Helper()
-	data, _ := os.ReadFile(name)
-	flags := pflag.NewFlagSet(name, pflag.ContinueOnError)
-	var base matrix.Target
-	var policy verdict.Policy
-	flags.StringVar(&base.Driver, "driver", "", "")
-	flags.StringSliceVar(&base.GPUs, "gpu", nil, "")
-	flags.StringVar(&base.Python, "python", "", "")
-	flags.StringSliceVar(&policy.Require, "require", nil, "")
-	instances := flags.StringSlice("instance", nil, "")
-	ignored := flags.StringSlice("ignore", nil, "")
-	flags.StringVar(&policy.Today, "today", "", "")
-	if err := flags.Parse(strings.Fields(string(data))); err != nil {
-		t.Fatal(err)
-	}
-	for _, rule := range *ignored {
-		policy.Waivers = append(policy.Waivers, verdict.Waiver{Rule: rule, Reason: "the image is replaced this week",
-			Until: "2026-12-01"})
-	}
-	targets := []matrix.Target{base}
-	if len(*instances) > 0 {
-		targets = nil
-	}
-	for _, instance := range *instances {
-		target := base
-		target.Instance = instance
-		targets = append(targets, target)
-	}
-	return targets, policy
-}
-
-func show(t testing.TB, r Report, format string, style layout.Style) string {
-	t.Helper()
-	i := slices.IndexFunc(Formats, func(f Format[Report]) bool { return f.Name == format })
-	if i < 0 {
-		t.Fatalf("there is no format %q", format)
-	}
-	var b bytes.Buffer
-	if err := Formats[i].Write(&b, r, style); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
-}
-
 // TestLines checks every case's line against the limits of its readers.
 func TestLines(t *testing.T) {
-	for _, r := range cases(t) {
-		oneLine(t, show(t, r, "line", layout.Style{}))
+	for _, r := range cases(t, "testdata") {
+		oneLine(t, show(t, Formats, r, "line", layout.Style{}))
 	}
 }

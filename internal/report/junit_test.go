@@ -30,9 +30,9 @@ var junitForm = map[string]struct{ parents, attributes []string }{
 
 // TestJUnitIsRead parses every case's document strictly and compares its counts with the verdict.
 func TestJUnitIsRead(t *testing.T) {
-	for name, r := range cases(t) {
+	for name, r := range cases(t, "testdata") {
 		t.Run(name, func(t *testing.T) {
-			text := show(t, r, "junit", layout.Style{})
+			text := show(t, Formats, r, "junit", layout.Style{})
 			walkJUnit(t, text)
 			var back junitSuites
 			if err := xml.Unmarshal([]byte(text), &back); err != nil {
@@ -106,7 +106,7 @@ func walkJUnit(t *testing.T, text string) {
 // TestJUnitIsGreenOnASoundMachine checks that a job that reads the file does not fail if the exit code is 0.
 func TestJUnitIsGreenOnASoundMachine(t *testing.T) {
 	unknown := 0
-	for name, r := range cases(t) {
+	for name, r := range cases(t, "testdata") {
 		if r.Outcome != verdict.Compatible {
 			continue
 		}
@@ -123,7 +123,7 @@ func TestJUnitIsGreenOnASoundMachine(t *testing.T) {
 // TestJUnitCannotBeBrokenOut puts text that ends CDATA and attributes into every string.
 func TestJUnitCannotBeBrokenOut(t *testing.T) {
 	const hostile = `]]></system-out><failure message="x"/> "'<&>`
-	text := show(t, filled(hostile, verdict.Compatible), "junit", layout.Style{All: true})
+	text := show(t, Formats, filled(hostile, verdict.Compatible), "junit", layout.Style{All: true})
 	walkJUnit(t, text)
 	var back junitSuites
 	if err := xml.Unmarshal([]byte(text), &back); err != nil {
@@ -139,7 +139,7 @@ func TestJUnitCannotBeBrokenOut(t *testing.T) {
 // TestEveryRuleIsAJUnitCase checks that --all has every rule, and that without it no rule that does not apply has a
 // case.
 func TestEveryRuleIsAJUnitCase(t *testing.T) {
-	for name, r := range cases(t) {
+	for name, r := range cases(t, "testdata") {
 		written := junitCases(r, true)
 		for _, rule := range matrix.Rules() {
 			if !slices.ContainsFunc(written, func(c junitCase) bool { return c.Class == "cudacompat."+rule.ID }) {

@@ -17,12 +17,12 @@ var perfdatum = regexp.MustCompile(`^[a-z]+=\d+(;\d*){0,2}$`)
 // TestNagiosIsRead checks the form of every case, and of one with hostile strings: one line with one bar, valid data,
 // nothing beyond the readers' buffer.
 func TestNagiosIsRead(t *testing.T) {
-	all := cases(t)
+	all := cases(t, "testdata")
 	all["hostile-strings"] = filled("a|b\n|c=1;2;3", verdict.Incompatible)
 	all["huge"] = filled(strings.Repeat("x|", 3000), verdict.Incompatible)
 	for name, r := range all {
 		t.Run(name, func(t *testing.T) {
-			text := show(t, r, "nagios", layout.Style{})
+			text := show(t, Formats, r, "nagios", layout.Style{})
 			first, rest, _ := strings.Cut(text, "\n")
 			m := nagiosForm.FindStringSubmatch(first)
 			if m == nil || strings.Contains(rest, "|") || len(text) > nagiosLimit {

@@ -44,6 +44,7 @@ type ruleTests struct {
 }
 
 var (
+	metricLine   = regexp.MustCompile(`^(cudacompat_[a-z_]+)(?:\{(.*)\})? ([0-9.]+)$`)
 	metricForm   = regexp.MustCompile(`\bcudacompat[a-z_:]+`)
 	selectorForm = regexp.MustCompile(`(cudacompat[a-z_:]+)\{([^}]*)\}`)
 	labelName    = regexp.MustCompile(`([a-z_]+)="`)
@@ -55,14 +56,14 @@ var (
 func written(t *testing.T) map[string][]string {
 	t.Helper()
 	texts := []string{shown(t, "prometheus")}
-	for _, r := range cases(t) {
+	for _, r := range cases(t, "testdata") {
 		r.Tool.Run = 1795348800
-		texts = append(texts, show(t, r, "prometheus", layout.Style{}))
+		texts = append(texts, show(t, Formats, r, "prometheus", layout.Style{}))
 	}
 	metrics := map[string][]string{}
 	for _, text := range texts {
 		for line := range strings.Lines(text) {
-			if m := sampleForm.FindStringSubmatch(strings.TrimSuffix(line, "\n")); m != nil {
+			if m := metricLine.FindStringSubmatch(strings.TrimSuffix(line, "\n")); m != nil {
 				metrics[m[1]] = append(metrics[m[1]], "job", "instance")
 				for _, l := range labelName.FindAllStringSubmatch(m[2], -1) {
 					metrics[m[1]] = append(metrics[m[1]], l[1])
@@ -140,7 +141,7 @@ func strict(text []byte, into any) error {
 // that each alert has a test in which it fires and one in which it is silent. promtool runs those tests
 // (tools/engines/prometheus.sh).
 func TestPrometheusRules(t *testing.T) {
-	const dir = "../../examples/prometheus/"
+	const dir = "../../../examples/prometheus/"
 	metrics := written(t)
 	text, err := os.ReadFile(dir + "cudacompat.rules.yml")
 	if err != nil {

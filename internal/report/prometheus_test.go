@@ -17,11 +17,11 @@ var (
 
 // TestPrometheusIsRead parses every case, and hostile strings, as node_exporter's textfile collector does.
 func TestPrometheusIsRead(t *testing.T) {
-	all := cases(t)
+	all := cases(t, "testdata")
 	all["hostile-strings"] = filled("a\"b\\c\n# TYPE x info\nd{e=\"f\"} 1 1700000000", verdict.Inconclusive)
 	for name, r := range all {
 		t.Run(name, func(t *testing.T) {
-			text := show(t, r, "prometheus", layout.Style{})
+			text := show(t, Formats, r, "prometheus", layout.Style{})
 			if !strings.HasSuffix(text, "\n") {
 				t.Error("no final newline")
 			}
@@ -73,8 +73,8 @@ func readLabels(t *testing.T, text string) {
 
 // TestPrometheusCounts compares a report with its metrics.
 func TestPrometheusCounts(t *testing.T) {
-	r := cases(t)["waived"]
-	series := readPrometheus(t, show(t, r, "prometheus", layout.Style{}))
+	r := cases(t, "testdata")["waived"]
+	series := readPrometheus(t, show(t, Formats, r, "prometheus", layout.Style{}))
 	for name, want := range map[string]string{
 		`cudacompat_outcomeoutcome="compatible"`:   "1",
 		`cudacompat_outcomeoutcome="incompatible"`: "0",
@@ -93,10 +93,10 @@ func TestPromtool(t *testing.T) {
 	if err != nil {
 		t.Skip("promtool is not installed (Debian's package prometheus has it)")
 	}
-	for name, r := range cases(t) {
+	for name, r := range cases(t, "testdata") {
 		t.Run(name, func(t *testing.T) {
 			cmd := exec.Command(promtool, "check", "metrics")
-			cmd.Stdin = strings.NewReader(show(t, r, "prometheus", layout.Style{}))
+			cmd.Stdin = strings.NewReader(show(t, Formats, r, "prometheus", layout.Style{}))
 			if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
 				t.Errorf("promtool: %v\n%s", err, out)
 			}

@@ -41,7 +41,7 @@ func inFormat(t *testing.T, formats []Format[Requires], name string, r Requires)
 }
 
 func TestRequiresHoldsToItsSchema(t *testing.T) {
-	schema := compile(t, requiresSchema)
+	schema := compile(t, "../schema/requires-v1.json")
 	r := required(t, "torch==2.9.0+cu130\n")
 	validate(t, schema, inFormat(t, RequireFormats, "json", r))
 	old := required(t, "torch==2.7.0+cu118\n")
@@ -60,7 +60,7 @@ func TestRequiresHoldsToItsSchema(t *testing.T) {
 	if err := writeJSON(&b, trees); err != nil {
 		t.Fatal(err)
 	}
-	validate(t, compile(t, changesSchema), b.String())
+	validate(t, compile(t, "../schema/changes-v1.json"), b.String())
 }
 
 // TestBadge checks that the badge shows the oldest driver and is well-formed XML.

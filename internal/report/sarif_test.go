@@ -17,9 +17,9 @@ import (
 
 // TestSARIFHoldsToItsStandard checks every case's file against the requirements of SARIF 2.1.0 and of GitHub's reader.
 func TestSARIFHoldsToItsStandard(t *testing.T) {
-	for name, r := range cases(t) {
+	for name, r := range cases(t, "testdata") {
 		t.Run(name, func(t *testing.T) {
-			run := readSARIF(t, show(t, r, "sarif", layout.Style{}))
+			run := readSARIF(t, show(t, Formats, r, "sarif", layout.Style{}))
 			if len(run.Results) != len(r.Findings)+len(r.Suppressed) {
 				t.Errorf("%d results of %d findings and %d waived ones", len(run.Results), len(r.Findings), len(r.Suppressed))
 			}
@@ -86,7 +86,7 @@ func holdsToSARIF(t *testing.T, run sarifRun, result sarifResult) {
 
 // TestSARIFHasEveryRule compares the rules of a file with the program's, and their pages.
 func TestSARIFHasEveryRule(t *testing.T) {
-	run := readSARIF(t, show(t, cases(t)["driver-too-old"], "sarif", layout.Style{}))
+	run := readSARIF(t, show(t, Formats, cases(t, "testdata")["driver-too-old"], "sarif", layout.Style{}))
 	for i, rule := range matrix.Rules() {
 		got := run.Tool.Driver.Rules[i]
 		if got.ID != rule.ID || got.Short.Text != rule.Title || got.Help.Text != "cudacompat explain "+rule.ID {

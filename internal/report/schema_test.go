@@ -17,8 +17,6 @@ import (
 	"cudacompat/matrix"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 const (
@@ -27,17 +25,16 @@ const (
 	diagnosisSchema   = "schema/diagnosis-v1.json"
 	requiresSchema    = "schema/requires-v1.json"
 	fleetSchema       = "schema/fleet-v1.json"
-	changesSchema     = "schema/changes-v1.json"
 	guardSchema       = "schema/guard-v1.json"
 	explanationSchema = "schema/explanation-v1.json"
 )
 
 // TestReportsHoldToTheirSchema validates every case's report, and its facts separately.
 func TestReportsHoldToTheirSchema(t *testing.T) {
-	report, facts := compile(t, reportSchema), compile(t, factsSchema)
-	for name, r := range cases(t) {
+	whole, facts := compile(t, reportSchema), compile(t, factsSchema)
+	for name, r := range cases(t, "testdata") {
 		t.Run(name, func(t *testing.T) {
-			validate(t, report, show(t, r, "json", layout.Style{}))
+			validate(t, whole, show(t, Formats, r, "json", layout.Style{}))
 			var b bytes.Buffer
 			if err := Facts(&b, r.Facts); err != nil {
 				t.Fatal(err)
@@ -56,32 +53,10 @@ func TestEmptyReportHoldsToItsSchema(t *testing.T) {
 	validate(t, compile(t, factsSchema), b.String())
 }
 
-func compile(t *testing.T, name string) *jsonschema.Schema {
-	t.Helper()
-	c := jsonschema.NewCompiler()
-	c.AssertFormat()
-	s, err := c.Compile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-func validate(t *testing.T, s *jsonschema.Schema, document string) {
-	t.Helper()
-	value, err := jsonschema.UnmarshalJSON(strings.NewReader(document))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Validate(value); err != nil {
-		t.Error(err)
-	}
-}
-
 // TestSchemaRefuses checks that the schema rejects invalid reports.
 func TestSchemaRefuses(t *testing.T) {
 	s := compile(t, reportSchema)
-	whole := show(t, cases(t)["driver-too-old"], "json", layout.Style{})
+	whole := show(t, Formats, cases(t, "testdata")["driver-too-old"], "json", layout.Style{})
 	for name, change := range map[string]func(map[string]any){
 		"null-list":       func(m map[string]any) { m["passed"] = nil },
 		"unknown-outcome": func(m map[string]any) { m["outcome"] = "fine" },
@@ -282,9 +257,9 @@ func TestContractNames(t *testing.T) {
 // TestNamesInSchemaAreInReports checks that a report has every name of the contract.
 func TestNamesInSchemaAreInReports(t *testing.T) {
 	seen := map[string]bool{}
-	for _, r := range cases(t) {
+	for _, r := range cases(t, "testdata") {
 		var document any
-		if err := json.Unmarshal([]byte(show(t, r, "json", layout.Style{})), &document); err != nil {
+		if err := json.Unmarshal([]byte(show(t, Formats, r, "json", layout.Style{})), &document); err != nil {
 			t.Fatal(err)
 		}
 		paths(document, "", seen)

@@ -17,8 +17,8 @@ import (
 
 // TestScriptsParse checks that every case's script parses as a POSIX shell program.
 func TestScriptsParse(t *testing.T) {
-	for name, r := range cases(t) {
-		text := show(t, r, "script", layout.Style{})
+	for name, r := range cases(t, "testdata") {
+		text := show(t, Formats, r, "script", layout.Style{})
 		if _, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(text), name); err != nil && name != "hostile" {
 			t.Errorf("%s: %v\n%s", name, err, text)
 		}
@@ -60,7 +60,7 @@ func TestScriptRuns(t *testing.T) {
 		program(t, dir, "sudo", "echo sudo \"$@\" >>"+log+"; case $1 in fail) exit 4;; esac")
 		program(t, dir, "cudacompat", "echo \"$1\" >>"+log+"; n=$(grep -c doctor "+log+"); case $n in "+
 			map[bool]string{true: "1", false: "none"}[c.sound == 1]+") exit 0;; esac; exit 1")
-		cmd := exec.Command("/bin/sh", "-c", show(t, c.report, "script", layout.Style{}))
+		cmd := exec.Command("/bin/sh", "-c", show(t, Formats, c.report, "script", layout.Style{}))
 		cmd.Env = []string{"PATH=" + dir + ":/usr/bin:/bin"}
 		cmd.Stdin = strings.NewReader(c.input)
 		out, _ := cmd.CombinedOutput()
@@ -80,7 +80,7 @@ func TestScriptOfATree(t *testing.T) {
 	program(t, dir, "cudacompat", "exit 0")
 	report := Report{Verdict: verdict.Verdict{Outcome: verdict.Incompatible, Findings: []verdict.Finding{{Rule: "a",
 		Severity: verdict.Error, Subject: "torch", Message: "m", Steps: []pin.Step{pin.Run(pin.Command("pip", "install", "it's"))}}}}}
-	cmd := exec.Command("/bin/sh", "-c", show(t, report, "script", layout.Style{Root: "my image"}))
+	cmd := exec.Command("/bin/sh", "-c", show(t, Formats, report, "script", layout.Style{Root: "my image"}))
 	cmd.Env = []string{"PATH=" + dir + ":/usr/bin:/bin"}
 	out, _ := cmd.CombinedOutput()
 	did, _ := os.ReadFile(log)
@@ -102,7 +102,7 @@ func TestIssueIsPrivate(t *testing.T) {
 	r := Report{Verdict: verdict.Verdict{Outcome: verdict.Incompatible, Findings: []verdict.Finding{{Rule: "a", Severity: verdict.Error,
 		Subject: "torch 2.9.0 in /home/ada/venv", Message: "Python imports /home/ada/x.py ````` [x](javascript:y)",
 		Steps: []pin.Step{pin.Say("rename /Users/bo/torch.py")}}}}}
-	text := show(t, r, "markdown", layout.Style{})
+	text := show(t, Formats, r, "markdown", layout.Style{})
 	for _, not := range []string{"ada", "/bo/"} {
 		if strings.Contains(text, not) {
 			t.Errorf("%q is in\n%s", not, text)
