@@ -15,7 +15,7 @@ import (
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs"
 	"cudacompat/internal/logs/signature"
-	"cudacompat/internal/report"
+	"cudacompat/internal/report/diagnosis"
 	"cudacompat/internal/usage"
 	"cudacompat/matrix"
 	"cudacompat/matrix/verdict"
@@ -118,7 +118,7 @@ type machine struct {
 
 // compare compares a log with the machine that wrote it: the one that flags name, the one that the log describes, or
 // this one if the log names its driver or files.
-func (f *explainFlags) compare(ctx context.Context, e *report.Explained, head []byte, stdin io.Reader) error {
+func (f *explainFlags) compare(ctx context.Context, e *diagnosis.Explained, head []byte, stdin io.Reader) error {
 	m, err := f.machine(ctx, &e.Diagnosis, head, stdin)
 	if m == nil || err != nil {
 		return err
@@ -133,14 +133,14 @@ func (f *explainFlags) compare(ctx context.Context, e *report.Explained, head []
 	verdict := matrix.Check(judging, f.tables, m.facts, targets, verdict.Policy{Site: site})
 	rule := e.Rule
 	e.Findings, e.Apart = e.Beside(verdict, f.tables)
-	result := report.ResultOf(rule, e.Findings, e.Apart, verdict)
-	if m.unrequested && result == report.Fixed && !passedFor(rule, &e.Diagnosis, verdict) {
-		result = report.Nowhere
+	result := diagnosis.ClassifyResult(rule, e.Findings, e.Apart, verdict)
+	if m.unrequested && result == diagnosis.ResultFixed && !passedFor(rule, &e.Diagnosis, verdict) {
+		result = diagnosis.ResultNothing
 	}
-	if m.unrequested && result == report.Open {
+	if m.unrequested && result == diagnosis.ResultUnknown {
 		return nil
 	}
-	e.Compared = &report.Compared{With: m.with, Why: m.reason, Outcome: verdict.Outcome, Driver: cmp.Or(f.driver, m.facts.Driver.Version),
+	e.Compared = &diagnosis.Compared{With: m.with, Why: m.reason, Outcome: verdict.Outcome, Driver: cmp.Or(f.driver, m.facts.Driver.Version),
 		Result: result, Own: m.unrequested}
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 
 	"cudacompat/internal/logs"
 	"cudacompat/internal/logs/signature"
-	"cudacompat/internal/report"
+	"cudacompat/internal/report/diagnosis"
 	"cudacompat/internal/tables"
 )
 
@@ -26,7 +26,7 @@ func TestCausePages(t *testing.T) {
 	slot := regexp.MustCompile(`\{[a-z]+\}|\b(?:SENTENCE|LIBRARY|MODULE|SYMBOL|HEADER|PRODUCT|SUBJECT|EXPRESSION|SPEAKER|ASKER|ASKED|WANTED|MEANING|SIGNAL)\b`)
 	inCommand := regexp.MustCompile("`[^`]*`")
 	for cause, own := range byCause {
-		page := string(report.Cause(own))
+		page := string(diagnosis.DescribeCause(own))
 		_, meaning, _ := strings.Cut(page, "## What it means")
 		meaning, _, _ = strings.Cut(meaning, "## ")
 		if slot.MatchString(inCommand.ReplaceAllString(meaning, "")) || strings.TrimSpace(meaning) == "" {

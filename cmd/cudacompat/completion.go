@@ -7,6 +7,8 @@ import (
 
 	"cudacompat/internal/output"
 	"cudacompat/internal/report"
+	"cudacompat/internal/report/catalog"
+	"cudacompat/internal/report/plaintext"
 	"cudacompat/internal/tables"
 	"cudacompat/internal/usage"
 	"cudacompat/matrix"
@@ -74,7 +76,7 @@ func completeValues(root *cobra.Command) {
 func formatNames() map[string][]string {
 	return map[string][]string{"doctor": output.ListNames(reportFormats()), "check": output.ListNames(reportFormats()),
 		"probe": output.ListNames(report.FactsFormats), "explain": output.ListNames(explainFormats()), "fleet": output.ListNames(fleetFormats()),
-		"guard": output.ListNames(report.GuardFormats), "matrix": output.ListNames(report.GridFormats), "pins": output.ListNames(report.PinFormats),
+		"guard": output.ListNames(plaintext.GuardFormats), "matrix": output.ListNames(catalog.GridFormats), "pins": output.ListNames(catalog.PinFormats),
 		"requires": output.ListNames(requireFormats())}
 }
 

@@ -19,6 +19,7 @@ import (
 	"cudacompat/internal/output"
 	"cudacompat/internal/report"
 	"cudacompat/internal/report/layout"
+	"cudacompat/internal/report/needs"
 	"cudacompat/matrix"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
@@ -128,7 +129,7 @@ func TestDiffOutOfTime(t *testing.T) {
 	if err := os.WriteFile(file, []byte("torch==2.9.0\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for _, format := range report.RequireDiffFormats {
+	for _, format := range needs.DiffFormats {
 		kept := filepath.Join(t.TempDir(), "kept")
 		code, out, errs := says(t, "requires", file, "--diff", file, "--timeout", "1ns", "-o", "json", "-o", format.Name+"="+kept)
 		text, err := os.ReadFile(kept)

@@ -14,6 +14,7 @@ import (
 	"cudacompat/internal/output"
 	"cudacompat/internal/report"
 	"cudacompat/internal/report/layout"
+	"cudacompat/internal/report/plaintext"
 	"cudacompat/internal/terminal"
 	"cudacompat/internal/usage"
 	"cudacompat/matrix"
@@ -134,7 +135,7 @@ func (f *doctorFlags) waitFor(ctx context.Context, job job, h *probe.Host, began
 		if err != nil || !canChange(r, f.require) || time.Now().Add(waitStep).After(end) {
 			return r, looked, err
 		}
-		if line := report.Headline(r); line != said && !f.healthcheck {
+		if line := plaintext.FormatHeadline(r); line != said && !f.healthcheck {
 			terminal.Complain(says, fmt.Sprintf("waiting up to %s: %s", time.Until(end).Round(time.Second), line), "")
 			said = line
 		}
@@ -235,7 +236,7 @@ func (j job) judge(ctx context.Context, facts func() (probe.Facts, error)) (repo
 		return report.Report{}, err
 	}
 	if j.verbose != nil {
-		report.Probes(j.verbose, found.Probes)
+		plaintext.WriteProbes(j.verbose, found.Probes)
 	}
 	if err := refuseWindowsDriver(j.tables, found.System, j.platform, j.targets...); err != nil {
 		return report.Report{}, err

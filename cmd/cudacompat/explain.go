@@ -20,7 +20,8 @@ import (
 	"cudacompat/internal/logs"
 	"cudacompat/internal/logs/signature"
 	"cudacompat/internal/output"
-	"cudacompat/internal/report"
+	"cudacompat/internal/report/diagnosis"
+	"cudacompat/internal/report/plaintext"
 	"cudacompat/internal/tables"
 	"cudacompat/internal/usage"
 	"cudacompat/matrix"
@@ -110,7 +111,7 @@ func explainCommand(s streams) *cobra.Command {
 	cmd.Flags().BoolVar(&f.noHere, "no-here", false, "judge only the log, whichever machine it is of")
 	cmd.Flags().StringArrayVar(&f.envs, "env", nil,
 		"look for the log's fault on this machine, with the Python environment at `PATH` (may be repeated)")
-	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil, outputUsage(output.ListNames(report.ExplainFormats)))
+	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil, outputUsage(output.ListNames(diagnosis.Formats)))
 	addColour(cmd, &f.colour)
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "say which line decided and why, and what it was chosen over")
 	cmd.Flags().BoolVar(&f.all, "all", false, "show every log line that the verdict rests on, and every step that may help")
@@ -163,7 +164,7 @@ func (f *explainFlags) page(ctx context.Context, text string, s streams) error {
 	case err != nil:
 		return err
 	case page != nil:
-		return output.ParseAndWrite(ctx, s.out, s.err, report.ExplanationFormats, f.formats, f.colour, f.all, report.NewExplanation(name, page))
+		return output.ParseAndWrite(ctx, s.out, s.err, diagnosis.PageFormats, f.formats, f.colour, f.all, diagnosis.NewExplanation(name, page))
 	case strings.ContainsAny(text, " \n"):
 		return f.text(ctx, text, s)
 	}
@@ -183,14 +184,14 @@ func (f *explainFlags) pageOf(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if page := report.Word(word); page != nil {
+	if page := diagnosis.DescribeWord(word); page != nil {
 		return page, nil
 	}
 	return f.cause(name)
 }
 
 // word returns what is known about a word, and the steps for the causes that it stands for.
-func (f *explainFlags) word(name string) (report.Known, error) {
+func (f *explainFlags) word(name string) (diagnosis.Known, error) {
 	k := knownWord(f.tables, name)
 	if len(k.Statuses) == 0 {
 		return k, nil
@@ -213,8 +214,8 @@ var xidWord = lazyregexp.New(`(?i)^s?xid[-_:#]?(\d+)$`)
 
 // knownWord returns what the tables know about a word: the names of statuses and libraries, the numbers of CUDA errors
 // and Xids.
-func knownWord(t *matrix.Tables, word string) report.Known {
-	k := report.Known{Word: word}
+func knownWord(t *matrix.Tables, word string) diagnosis.Known {
+	k := diagnosis.Known{Word: word}
 	code, err := strconv.Atoi(word)
 	if m := xidWord.FindStringSubmatch(word); m != nil {
 		code, err = strconv.Atoi(m[1])
@@ -257,7 +258,7 @@ func (f *explainFlags) cause(name string) ([]byte, error) {
 	if len(own) == 0 {
 		return nil, nil
 	}
-	return report.Cause(own), nil
+	return diagnosis.DescribeCause(own), nil
 }
 
 // misspelt returns the error for an unknown word.
@@ -309,7 +310,7 @@ func (f *explainFlags) listPages(s streams) error {
 	fmt.Fprintln(&b, "\nCauses that logs show (cudacompat explain CAUSE, or explain LOG to find out which):")
 	blamed := causes(all)
 	for _, blame := range logs.Blames {
-		fmt.Fprintf(&b, "\n%s:\n", report.BlamedSide(blame))
+		fmt.Fprintf(&b, "\n%s:\n", plaintext.NameBlame(blame))
 		for _, c := range slices.Sorted(maps.Keys(blamed)) {
 			if blamed[c] == blame && !slices.Contains(ruleIDs(), c) {
 				fmt.Fprintln(&b, "  "+c)
@@ -373,7 +374,7 @@ func (f *explainFlags) writeDiagnosis(
 	if len(head) == 0 && d.Cause == logs.NothingFound {
 		d.Because = "Nothing found: the log is empty."
 	}
-	explained := report.Explained{Diagnosis: d, Verbose: f.verbose}
+	explained := diagnosis.Explained{Diagnosis: d, Verbose: f.verbose}
 	if err := f.compare(ctx, &explained, head, s.in); err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 	"cudacompat/internal/deadline"
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/output"
-	"cudacompat/internal/report"
+	"cudacompat/internal/report/formats"
 	"cudacompat/internal/tables"
 	"cudacompat/internal/terminal"
 	"cudacompat/internal/usage"
@@ -186,7 +186,7 @@ func (f *judgeFlags) add(cmd *cobra.Command) {
 
 func addOutput(cmd *cobra.Command, outputs *[]string, colour *string, all *bool) {
 	cmd.Flags().StringArrayVarP(outputs, "output", "o", nil,
-		outputUsage(output.ListNames(report.Formats)))
+		outputUsage(output.ListNames(formats.All)))
 	addColour(cmd, colour)
 	cmd.Flags().BoolVar(all, "all", false, "also show what passed, and every detail")
 }

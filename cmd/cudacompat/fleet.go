@@ -12,7 +12,7 @@ import (
 	"cudacompat/internal/fleet"
 	"cudacompat/internal/fleet/document"
 	"cudacompat/internal/output"
-	"cudacompat/internal/report"
+	"cudacompat/internal/report/nodes"
 	"cudacompat/internal/terminal"
 	"cudacompat/internal/usage"
 	"cudacompat/matrix"
@@ -69,7 +69,7 @@ func fleetCommand(s streams) *cobra.Command {
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "stop after `TIME` (default: no limit)")
 	cmd.Flags().StringVar(&f.failOn, "fail-on", "error", "exit 1 if a finding has `SEVERITY` or a higher one: error, warning or never")
 	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil,
-		outputUsage(output.ListNames(report.FleetFormats)))
+		outputUsage(output.ListNames(nodes.Formats)))
 	addColour(cmd, &f.colour)
 	cmd.Flags().BoolVar(&f.all, "all", false, "name every node")
 	return cmd
@@ -121,7 +121,7 @@ func (f *fleetFlags) run(ctx context.Context, s streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := outputs.Write(ctx, report.Fleet{Summary: found, Tool: tool(tables, true)}); err != nil {
+	if err := outputs.Write(ctx, nodes.Fleet{Summary: found, Tool: tool(tables, true)}); err != nil {
 		return err
 	}
 	return f.exit(found)

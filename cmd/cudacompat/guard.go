@@ -20,6 +20,7 @@ import (
 	"cudacompat/internal/guard"
 	"cudacompat/internal/output"
 	"cudacompat/internal/report"
+	"cudacompat/internal/report/plaintext"
 	"cudacompat/internal/terminal"
 	"cudacompat/internal/usage"
 	"cudacompat/matrix"
@@ -72,7 +73,7 @@ func guardCommand(s streams) *cobra.Command {
 	flags.BoolVar(&f.yes, "yes", false, "run the command even if it cannot be determined whether it breaks something")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "say what would happen and never run the command")
 	flags.DurationVar(&f.timeout, "timeout", guard.DryRunLimit, "stop the installer's dry run, and a look at the environment, after `TIME`")
-	flags.StringArrayVarP(&f.formats, "output", "o", nil, outputUsage(output.ListNames(report.GuardFormats))+
+	flags.StringArrayVarP(&f.formats, "output", "o", nil, outputUsage(output.ListNames(plaintext.GuardFormats))+
 		"; what the installer prints goes to standard error then")
 	addColour(cmd, &f.colour)
 	return cmd
@@ -144,7 +145,7 @@ type guarding struct {
 
 func (f *guardFlags) prepareGuard(ctx context.Context, s streams, c guard.Command) (*guarding, error) {
 	formats := f.formats
-	outputs, err := output.Parse(report.GuardFormats, formats, f.colour, false, s.out, s.err)
+	outputs, err := output.Parse(plaintext.GuardFormats, formats, f.colour, false, s.out, s.err)
 	if err != nil {
 		return nil, err
 	}
@@ -612,5 +613,5 @@ func (g *guarding) run() (int, error) {
 	if g.outputs.HasJSON() {
 		return code, g.outputs.Write(context.Background(), g.forecast)
 	}
-	return code, report.GuardDiffers(g.s.err, g.forecast)
+	return code, plaintext.WriteGuardDifferences(g.s.err, g.forecast)
 }

@@ -13,7 +13,7 @@ import (
 	"cudacompat/internal/deadline"
 	"cudacompat/internal/output"
 	"cudacompat/internal/redact"
-	"cudacompat/internal/report"
+	"cudacompat/internal/report/plaintext"
 	"cudacompat/internal/usage"
 	"cudacompat/matrix"
 	"cudacompat/matrix/verdict"
@@ -84,7 +84,7 @@ func (f *judgeFlags) judgeImages(ctx context.Context, images []*imageSource, pla
 	if err != nil {
 		return err
 	}
-	var rows []report.ImageRow
+	var rows []plaintext.ImageRow
 	for _, image := range images {
 		defer image.done()
 		read := map[string]probe.Facts{} // by the platform of the machines
@@ -101,11 +101,11 @@ func (f *judgeFlags) judgeImages(ctx context.Context, images []*imageSource, pla
 				return err
 			}
 			redact.Value(&r)
-			rows = append(rows, report.ImageRow{Image: image.displayName(found), Machine: target.Label(), Report: r})
+			rows = append(rows, plaintext.ImageRow{Image: image.displayName(found), Machine: target.Label(), Report: r})
 		}
 	}
-	slices.SortStableFunc(rows, func(a, b report.ImageRow) int { return cmp.Compare(ranks[a.Outcome], ranks[b.Outcome]) })
-	if err := report.Images(s.out, rows, job.targets[0].Driver, style); err != nil {
+	slices.SortStableFunc(rows, func(a, b plaintext.ImageRow) int { return cmp.Compare(ranks[a.Outcome], ranks[b.Outcome]) })
+	if err := plaintext.WriteImages(s.out, rows, job.targets[0].Driver, style); err != nil {
 		return fmt.Errorf("cannot write the report: %w", err)
 	}
 	for _, outcome := range []verdict.Outcome{verdict.Incompatible, verdict.Inconclusive, verdict.Compatible} {

@@ -16,7 +16,8 @@ import (
 	"testing"
 
 	"cudacompat/internal/output"
-	"cudacompat/internal/report"
+	"cudacompat/internal/report/formats"
+	"cudacompat/internal/report/needs"
 )
 
 // secret is a file that the author of a requirements file must not see. Each line has a form that some reader accepts.
@@ -177,12 +178,12 @@ func leaked(said string) string {
 // everyFormat returns a command's output for a file in every format, from one run.
 func everyFormat(t *testing.T, command, file string) (string, int) {
 	t.Helper()
-	args, names := append(strings.Fields(command), file), output.ListNames(report.RequireFormats)
+	args, names := append(strings.Fields(command), file), output.ListNames(needs.Formats)
 	switch {
 	case command == "check":
-		args, names = append(args, "--gpu", "L4", "--driver", "580.95.05", "-v", "--all"), output.ListNames(report.Formats)
+		args, names = append(args, "--gpu", "L4", "--driver", "580.95.05", "-v", "--all"), output.ListNames(formats.All)
 	case strings.Contains(command, "--diff"):
-		names = output.ListNames(report.RequireDiffFormats)
+		names = output.ListNames(needs.DiffFormats)
 	}
 	for _, format := range names {
 		args = append(args, "-o", format+"=out."+format)

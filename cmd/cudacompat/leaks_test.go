@@ -11,7 +11,8 @@ import (
 	"testing"
 
 	"cudacompat/internal/redact/redacttest"
-	"cudacompat/internal/report"
+	"cudacompat/internal/report/formats"
+	"cudacompat/internal/report/nodes"
 	"cudacompat/probe/facts"
 )
 
@@ -132,7 +133,7 @@ func (l leakTest) check(text string) {
 		l.t.Fatal(err)
 	}
 	args := []string{"check", l.file, "--all", "-v"}
-	for _, f := range report.Formats {
+	for _, f := range formats.All {
 		args = append(args, "-o", f.Name)
 	}
 	l.run(args...)
@@ -193,7 +194,7 @@ func TestNoLeaksOfFacts(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "nodes.jsonl"), []byte(documents.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range report.FleetFormats {
+	for _, f := range nodes.Formats {
 		l.run("fleet", filepath.Join(dir, "nodes.jsonl"), "--all", "-o", f.Name)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/output"
-	"cudacompat/internal/report"
+	"cudacompat/internal/report/catalog"
 	"cudacompat/internal/tables"
 	"cudacompat/internal/usage"
 	"cudacompat/matrix"
@@ -49,7 +49,7 @@ func matrixCommand(s streams) *cobra.Command {
 	}
 	f.tablesFlag.add(cmd)
 	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil,
-		outputUsage(output.ListNames(report.GridFormats)))
+		outputUsage(output.ListNames(catalog.GridFormats)))
 	addColour(cmd, &f.colour)
 	cmd.Flags().BoolVar(&f.all, "all", false, "show every column, however wide")
 	return cmd
@@ -67,7 +67,7 @@ func (f *matrixFlags) list(ctx context.Context, s streams, t *matrix.Tables) err
 		row := append([]string{name, strconv.Itoa(len(table.Rows))}, proofs(table)...)
 		g.Rows = append(g.Rows, append(row, table.Date(), strings.Join(table.Columns, " ")))
 	}
-	return output.ParseAndWrite(ctx, s.out, s.err, report.GridFormats, f.formats, f.colour, f.all, g)
+	return output.ParseAndWrite(ctx, s.out, s.err, catalog.GridFormats, f.formats, f.colour, f.all, g)
 }
 
 // proofs says how many of a table's rows were read from the artefact, have two sources or have one. It returns nothing
@@ -89,7 +89,7 @@ func (f *matrixFlags) rows(ctx context.Context, s streams, t *matrix.Tables, tab
 	if err != nil {
 		return err
 	}
-	return output.ParseAndWrite(ctx, s.out, s.err, report.GridFormats, f.formats, f.colour, f.all, g)
+	return output.ParseAndWrite(ctx, s.out, s.err, catalog.GridFormats, f.formats, f.colour, f.all, g)
 }
 
 func filterGrid(t *matrix.Tables, table string, words []string) (tables.Grid, error) {
@@ -166,5 +166,5 @@ func (f *matrixFlags) showOrigin(ctx context.Context, s streams, t *matrix.Table
 		return &usage.Error{Message: fmt.Sprintf("no row of %s fits %s", table, strings.Join(words, " ")),
 			Hint: "cudacompat matrix " + table + " shows the rows"}
 	}
-	return output.ParseAndWrite(ctx, s.out, s.err, report.WhyFormats, f.formats, f.colour, f.all, matrix.Whys(t, g, column))
+	return output.ParseAndWrite(ctx, s.out, s.err, catalog.WhyFormats, f.formats, f.colour, f.all, matrix.Whys(t, g, column))
 }

@@ -12,6 +12,7 @@ import (
 	"cudacompat/internal/offer"
 	"cudacompat/internal/output"
 	"cudacompat/internal/report"
+	"cudacompat/internal/report/catalog"
 	"cudacompat/internal/terminal"
 	"cudacompat/internal/usage"
 	"cudacompat/matrix"
@@ -61,7 +62,7 @@ func pinsCommand(s streams) *cobra.Command {
 	cmd.Flags().StringVar(&f.choice, "choice", "",
 		"`SET`: of the sets for one framework or engine show only this one: keep-driver, forward-compat, smallest-driver or newest")
 	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil,
-		outputUsage(output.ListNames(report.PinFormats))+
+		outputUsage(output.ListNames(catalog.PinFormats))+
 			"; requirements and constraints write one set, the one that --choice names or else the first")
 	addColour(cmd, &f.colour)
 	cmd.Flags().BoolVar(&f.all, "all", false, "also show every detail")
@@ -117,7 +118,7 @@ func (f *pinsFlags) run(ctx context.Context, s streams) error {
 	if len(pins.Sets) == 0 && !slices.ContainsFunc(f.formats, isJSON) {
 		f.formats = []string{"text"} // a requirements file of nothing would install nothing, silently
 	}
-	if err := output.ParseAndWrite(reading, s.out, s.err, report.PinFormats, f.formats, f.colour, f.all, pins); err != nil {
+	if err := output.ParseAndWrite(reading, s.out, s.err, catalog.PinFormats, f.formats, f.colour, f.all, pins); err != nil {
 		return err
 	}
 	switch {

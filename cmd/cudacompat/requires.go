@@ -12,7 +12,7 @@ import (
 	"cudacompat/internal/config"
 	"cudacompat/internal/deadline"
 	"cudacompat/internal/output"
-	"cudacompat/internal/report"
+	"cudacompat/internal/report/needs"
 	"cudacompat/internal/terminal"
 	"cudacompat/internal/usage"
 	"cudacompat/matrix"
@@ -68,8 +68,8 @@ func requiresCommand(s streams) *cobra.Command {
 		"with -o markdown=FILE: write nothing, and exit 1 if what is between FILE's marks is stale")
 	cmd.Flags().StringVar(&f.config, "config", "",
 		"with --supports: read the promise from `FILE` (default $CUDACOMPAT_CONFIG, then ./"+config.Name+", then /etc/cudacompat/"+config.Name+")")
-	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil, outputUsage(output.ListNames(report.RequireFormats))+
-		"; with --diff: "+strings.Join(output.ListNames(report.RequireDiffFormats), ", "))
+	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil, outputUsage(output.ListNames(needs.Formats))+
+		"; with --diff: "+strings.Join(output.ListNames(needs.DiffFormats), ", "))
 	addColour(cmd, &f.colour)
 	cmd.Flags().BoolVar(&f.all, "all", false, "also show every GPU and every source")
 	return cmd
@@ -91,12 +91,12 @@ func (f *requiresFlags) run(ctx context.Context, s streams, args []string) error
 		}
 	}
 	read := func(name string) (probe.Facts, error) { return f.read(ctx, reading, asked, name, s) }
-	var r report.Requires
+	var r needs.Requires
 	found, err := read(asked.artefact)
 	if err == nil {
 		judging, cancel := deadline.StartJudging(reading)
 		defer cancel()
-		r, err = deadline.Run(judging, func() (report.Requires, error) { return f.requires(judging, asked, found, read) })
+		r, err = deadline.Run(judging, func() (needs.Requires, error) { return f.requires(judging, asked, found, read) })
 	}
 	if late := new(deadline.Error); errors.As(err, &late) {
 		terminal.Complain(s.err, late.Error(), "give more --timeout, or --env for one environment")
@@ -115,7 +115,7 @@ func (f *requiresFlags) run(ctx context.Context, s streams, args []string) error
 		}
 	}
 	err = asked.outputs.Write(reading, r)
-	if silence := report.Silence(""); errors.As(err, &silence) {
+	if silence := needs.Silence(""); errors.As(err, &silence) {
 		terminal.Complain(s.err, string(silence), "")
 		return cmp.Or(requiresExit(r), error(exitError(exitUsage)))
 	}
@@ -130,7 +130,7 @@ type requiresAsked struct {
 	tables   *matrix.Tables
 	targets  []matrix.Target
 	artefact string
-	outputs  output.Set[report.Requires]
+	outputs  output.Set[needs.Requires]
 
 	promise     promise
 	promised    []matrix.Target
@@ -170,9 +170,9 @@ func (f *requiresFlags) question(reading context.Context, s streams, args []stri
 
 // requires computes the requirement and, with --diff, the changes.
 func (f *requiresFlags) requires(ctx context.Context, asked requiresAsked, facts probe.Facts,
-	read func(name string) (probe.Facts, error)) (report.Requires, error) {
+	read func(name string) (probe.Facts, error)) (needs.Requires, error) {
 	tables, name := asked.tables, asked.artefact
-	r := report.Requires{Source: source(cmp.Or(name, "-")), Facts: facts}
+	r := needs.Requires{Source: source(cmp.Or(name, "-")), Facts: facts}
 	if f.old == "" && len(asked.targets) > 0 {
 		r.Requirement = matrix.RequiresOn(ctx, tables, facts, asked.targets)
 	} else {
@@ -200,13 +200,13 @@ func (f *requiresFlags) requires(ctx context.Context, asked requiresAsked, facts
 }
 
 // undecided returns the result for an artefact that was not read, or not judged, in time: nothing is known about it.
-func (f *requiresFlags) undecided(asked requiresAsked, why error) report.Requires {
+func (f *requiresFlags) undecided(asked requiresAsked, why error) needs.Requires {
 	nothing := probe.Facts{Unread: []facts.Unread{{Place: inputLabel(asked.artefact), Reason: why.Error(),
 		Kind: facts.UnreadCut}}}
 	nothing.Complete()
 	ended, end := context.WithCancelCause(context.Background())
 	end(why)
-	r := report.Requires{Facts: nothing,
+	r := needs.Requires{Facts: nothing,
 		Requirement: matrix.Requires(ended, asked.tables, nothing, f.python)}
 	r.Artefact = inputLabel(asked.artefact)
 	if f.old != "" {
@@ -218,7 +218,7 @@ func (f *requiresFlags) undecided(asked requiresAsked, why error) report.Require
 
 // requiresExit returns 1 for a lost target, a broken promise, or needs that nothing meets, and 3 if a missing fact
 // leaves it open.
-func requiresExit(r report.Requires) error {
+func requiresExit(r needs.Requires) error {
 	switch {
 	case r.Diff != nil && r.Diff.Lost(), r.Supports.Broken():
 		return exitError(exitIncompatible)

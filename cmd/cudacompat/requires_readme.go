@@ -13,7 +13,7 @@ import (
 
 	"cudacompat/internal/deadline"
 	"cudacompat/internal/output"
-	"cudacompat/internal/report"
+	"cudacompat/internal/report/needs"
 	"cudacompat/internal/terminal"
 	"cudacompat/internal/usage"
 )
@@ -32,16 +32,16 @@ func (f *requiresFlags) takeReadme() {
 
 // updateReadme replaces the text between the marks in the file. With --check it reports whether the text is current. If
 // the file does not exist, it writes one with the marks.
-func (f *requiresFlags) updateReadme(ctx context.Context, s streams, r report.Requires) error {
+func (f *requiresFlags) updateReadme(ctx context.Context, s streams, r needs.Requires) error {
 	text, err := deadline.Run(ctx, func() ([]byte, error) { return os.ReadFile(f.readme) })
 	if errors.Is(err, fs.ErrNotExist) && !f.check {
-		text, err = []byte(report.RequiresBegin+"\n"+report.RequiresEnd+"\n"), nil
+		text, err = []byte(needs.RequiresBegin+"\n"+needs.RequiresEnd+"\n"), nil
 	}
 	if err != nil {
 		return &usage.Error{Message: fmt.Sprintf("cannot read %q: %v", f.readme, usage.StripPath(err)), Hint: marksHint}
 	}
 	var part bytes.Buffer
-	if err := report.RequiresTable(&part, r); err != nil {
+	if err := needs.RequiresTable(&part, r); err != nil {
 		return err
 	}
 	updated, err := betweenMarks(text, part.Bytes())
@@ -61,7 +61,7 @@ func (f *requiresFlags) updateReadme(ctx context.Context, s streams, r report.Re
 	})
 }
 
-var marksHint = "give a file with the lines " + report.RequiresBegin + " and " + report.RequiresEnd
+var marksHint = "give a file with the lines " + needs.RequiresBegin + " and " + needs.RequiresEnd
 
 // betweenMarks replaces the lines between the two marks, which must each occur once, on lines of their own.
 func betweenMarks(text, part []byte) ([]byte, error) {
@@ -69,10 +69,10 @@ func betweenMarks(text, part []byte) ([]byte, error) {
 	begun, ended := 0, 0
 	for line := range bytes.Lines(text) {
 		switch mark := strings.TrimSpace(string(line)); {
-		case mark == report.RequiresBegin:
+		case mark == needs.RequiresBegin:
 			begun++
 			before = append(before, line)
-		case mark == report.RequiresEnd:
+		case mark == needs.RequiresEnd:
 			ended++
 			after = append(after, line)
 		case begun == 0:

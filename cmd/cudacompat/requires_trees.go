@@ -18,7 +18,7 @@ import (
 	"cudacompat/internal/deadline"
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/output"
-	"cudacompat/internal/report"
+	"cudacompat/internal/report/needs"
 	"cudacompat/internal/usage"
 	"cudacompat/matrix"
 	"cudacompat/matrix/requires"
@@ -152,7 +152,7 @@ type treesComparison struct {
 
 // runTrees compares the project files of two directories.
 func (f *requiresFlags) runTrees(ctx context.Context, s streams, args []string) error {
-	outputs, err := output.Parse(report.TreesFormats, f.formats, f.colour, f.all, s.out, s.err)
+	outputs, err := output.Parse(needs.TreesFormats, f.formats, f.colour, f.all, s.out, s.err)
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (f *requiresFlags) runTrees(ctx context.Context, s streams, args []string) 
 	if err := c.compare(ctx); err != nil {
 		return err
 	}
-	if err := outputs.Write(ctx, report.Trees{Trees: c.result, Tool: tool(tables, true)}); err != nil {
+	if err := outputs.Write(ctx, needs.Trees{Trees: c.result, Tool: tool(tables, true)}); err != nil {
 		return err
 	}
 	switch {

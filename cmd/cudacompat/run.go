@@ -16,6 +16,7 @@ import (
 	"cudacompat/internal/output"
 	"cudacompat/internal/redact"
 	"cudacompat/internal/report"
+	"cudacompat/internal/report/formats"
 	"cudacompat/internal/terminal"
 	"cudacompat/internal/usage"
 	"cudacompat/matrix/pin"
@@ -30,7 +31,7 @@ type streams struct {
 	out, err io.Writer
 }
 
-// The exit codes, decided only here; -o nagios uses its protocol's (report.NagiosState). Codes 2, 126 to 128 and 194
+// The exit codes, decided only here; -o nagios uses its protocol's (formats.NagiosState). Codes 2, 126 to 128 and 194
 // are never used: they mean Go's panic, Docker's reserved code, the shells' codes and the AMI builder's reboot.
 const (
 	exitOK           = 0  // nothing wrong
@@ -114,10 +115,10 @@ func healthCode(err error, args []string, out io.Writer) int {
 	case errors.As(err, &exit):
 		return int(exit)
 	case errors.As(err, new(*deadline.Error)):
-		_ = report.UnknownLine(out, redact.Line(deadline.Describe(err)))
+		_ = formats.WriteUnknownLine(out, redact.Line(deadline.Describe(err)))
 		return unknownHealth(args)
 	}
-	_ = report.UsageLine(out, redact.Line(err.Error()))
+	_ = formats.WriteUsageLine(out, redact.Line(err.Error()))
 	return exitIncompatible
 }
 
@@ -214,7 +215,7 @@ func commandNames(cmd *cobra.Command) []string {
 // monitor reads standard output, the codes are those of its protocol.
 func exitFor(v verdict.Verdict, failOn string, o output.Set[report.Report]) error {
 	if o.IsReadByMonitor() {
-		return exitError(report.NagiosStateOf(v))
+		return exitError(formats.FindNagiosState(v))
 	}
 	wrong := v.Outcome == verdict.Incompatible && failOn != "never" || failOn == "warning" && v.Count(verdict.Warning) > 0
 	switch {

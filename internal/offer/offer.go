@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
-	"cudacompat/internal/report"
+	"cudacompat/internal/report/catalog"
 	"cudacompat/matrix"
 	"cudacompat/matrix/pin"
 	"cudacompat/matrix/verdict"
@@ -69,7 +69,7 @@ func nameNearest(sets *pin.Sets, other pin.Sets) {
 // refuses checks a set's requirements file on the machine that the set is for.
 func refuses(ctx context.Context, t *matrix.Tables, here probe.Facts) matrix.Refuses {
 	return func(set pin.Set, target matrix.Target) string {
-		facts, err := probe.Given([]byte(report.Requirements(set)))
+		facts, err := probe.Given([]byte(catalog.FormatRequirements(set)))
 		if err != nil {
 			return err.Error()
 		}

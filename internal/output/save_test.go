@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"cudacompat/internal/report"
+	"cudacompat/internal/report/formats"
 	"cudacompat/internal/usage"
 
 	"github.com/google/go-cmp/cmp"
@@ -123,7 +123,7 @@ func TestOneFile(t *testing.T) {
 		for other, want := range map[string]bool{"a": true, "./a": true, "sub/../a": true, "sub/up/a": true, "link": true,
 			"chain": true, here + "/a": true, "b": false, "sub/a": false} {
 			specs := []string{"json=a", "text=" + other}
-			_, err := Parse(report.Formats, specs, "auto", false, io.Discard, io.Discard)
+			_, err := Parse(formats.All, specs, "auto", false, io.Discard, io.Discard)
 			if (err != nil) != want {
 				t.Errorf("-o %s, a there: %v: %v", strings.Join(specs, " -o "), there, err)
 			}

@@ -9,8 +9,8 @@ import (
 	"cudacompat/internal/lazyregexp"
 )
 
-// secretAssignment matches a name that ends in a word for secrets, what assigns to it, and the value: quoted, quoted within
-// quotation marks, or bare.
+// secretAssignment matches a name that ends in a word for secrets, what assigns to it, and the value: quoted, quoted
+// within quotation marks, or bare.
 var secretAssignment = lazyregexp.New(`(?i)([\w.-]*(?:secret|passw(?:or)?d|passwd|passphrase|passcode|pwd|api[ _-]?key|` +
 	`access[ _-]?key(?:[_-]?id)?|secret[ _-]?key|private[ _-]?key|account[ _-]?key|auth[_-]?key|encryption[_-]?key|` +
 	`shared[_-]?key|subscription[_-]?key|licen[sc]e[_-]?key|session[_-]?key|credentials?|token|_auth|accesssignature))` +
@@ -27,8 +27,8 @@ var variable = regexp.MustCompile(`^\$(?:\{?\{? ?[\w.]+ ?\}?\}?|\(.*)$|^%\w+%$|^
 // plainWords are values that are no secrets.
 var plainWords = []string{"true", "false", "none", "null", "nil", "yes", "no", "required", "missing", "unknown", "str"}
 
-// withoutAssigned takes the value that is assigned to a secret's name.
-func withoutAssigned(found, _, after string) string {
+// removeAssigned removes the value that is assigned to a secret's name.
+func removeAssigned(found, _, after string) string {
 	m := secretAssignment.FindStringSubmatch(found)
 	if m == nil {
 		return found
@@ -57,8 +57,8 @@ func random(text string) bool {
 	return upper && lower || (upper || lower) && strings.ContainsFunc(text, unicode.IsDigit)
 }
 
-// withoutWord keeps hf_transfer, which is a package.
-func withoutWord(found, _, _ string) string {
+// removeWord removes a token, and keeps hf_transfer, which is a package.
+func removeWord(found, _, _ string) string {
 	start := found[:strings.LastIndexByte(found, '_')+1]
 	if !random(found[len(start):]) {
 		return found
@@ -66,8 +66,9 @@ func withoutWord(found, _, _ string) string {
 	return start + mark
 }
 
-// withoutDrawn takes the last word if a program or a person drew it: Docker's "auth": "dXNlcjpwYXNz", not "auth: required".
-func withoutDrawn(found, _, _ string) string {
+// removeDrawn removes the last word if a program or a person drew it: Docker's "auth": "dXNlcjpwYXNz", not "auth:
+// required".
+func removeDrawn(found, _, _ string) string {
 	at := strings.LastIndexAny(strings.TrimRight(found, "="), "\t\"'\\:= ") + 1
 	if value := found[at:]; !random(value) || variable.MatchString(value) {
 		return found
@@ -75,8 +76,8 @@ func withoutDrawn(found, _, _ string) string {
 	return found[:at] + mark
 }
 
-// withoutProse keeps "basic configuration".
-func withoutProse(found, _, _ string) string {
+// removeProse removes credentials, and keeps "basic configuration".
+func removeProse(found, _, _ string) string {
 	scheme, value, _ := strings.Cut(found, " ")
 	if value = strings.TrimLeft(value, " "); !random(value[1:]) {
 		return found
@@ -87,15 +88,15 @@ func withoutProse(found, _, _ string) string {
 // port matches the port of a host, after which an @ belongs to the path.
 var port = regexp.MustCompile(`^://[^:]+:\d+(?:/|$)`)
 
-func withoutPort(found, _, _ string) string {
+func removePort(found, _, _ string) string {
 	if port.MatchString(found) {
 		return found
 	}
 	return "://" + mark + "@"
 }
 
-// withoutPrompt removes user and host from a shell prompt, "alice@node17:~$".
-func withoutPrompt(found, before, _ string) string {
+// removePrompt removes user and host from a shell prompt, "alice@node17:~$".
+func removePrompt(found, before, _ string) string {
 	if strings.HasSuffix(before, "//") {
 		return found
 	}
@@ -105,7 +106,7 @@ func withoutPrompt(found, before, _ string) string {
 // noMail lists endings of names with an @ that are not mail addresses: a symbol's version, a systemd unit.
 var noMail = []string{"so", "dll", "dylib", "service", "socket", "target", "mount", "whl", "git", "zip", "gz", "py", "html"}
 
-func withoutMail(found, before, _ string) string {
+func removeMail(found, before, _ string) string {
 	end := strings.ToLower(found[strings.LastIndexByte(found, '.')+1:])
 	if slices.Contains(noMail, end) || strings.HasSuffix(before, "/") || strings.HasPrefix(found, mark) {
 		return found
@@ -113,7 +114,7 @@ func withoutMail(found, before, _ string) string {
 	return mark + "@" + mark
 }
 
-func withoutSerial(found, _, _ string) string {
+func removeSerial(found, _, _ string) string {
 	at := strings.LastIndexAny(found, `:=>"' `) + 1
 	if slices.Contains(plainWords, strings.ToLower(found[at:])) {
 		return found
@@ -124,9 +125,9 @@ func withoutSerial(found, _, _ string) string {
 // near are the words of a host that says nothing of a machine.
 var near = []string{"localhost", "127.0.0.1", "0.0.0.0", "driver", "compiler", "memory", "null", "none", "name"}
 
-// withoutHost removes a host name that follows a key: "host: x", "HOST=x" or "--host x". If only a blank separates the
+// removeHost removes a host name that follows a key: "host: x", "HOST=x" or "--host x". If only a blank separates the
 // two, the key must look like a variable or an option, so that prose stays.
-func withoutHost(found, before, _ string) string {
+func removeHost(found, before, _ string) string {
 	at := strings.LastIndexAny(found, `:= "'`) + 1
 	name := strings.TrimRight(found[:at], ` "'`)
 	told := strings.HasSuffix(name, ":") || strings.HasSuffix(name, "=") || strings.ContainsAny(name, "_-") ||
@@ -157,8 +158,8 @@ var (
 		`\bhost|bootstrap|listen|\bpeer\b|remote|\baddr|\bip\b|endpoint|unreachable|\binet\b|://`)
 )
 
-// withoutAddress takes an address of IPv4, which a version of four parts looks like: 10.3.5.119 is cuRAND's.
-func withoutAddress(found, before, after string) string {
+// removeAddress removes an address of IPv4, which a version of four parts looks like: 10.3.5.119 is cuRAND's.
+func removeAddress(found, before, after string) string {
 	if found == "127.0.0.1" || found == "0.0.0.0" || before != "" && !strings.ContainsRune(" \t[(:/@<=,\"'|>", rune(before[len(before)-1])) ||
 		strings.HasSuffix(before, "==") || strings.HasPrefix(after, ".") || strings.HasPrefix(after, "-") {
 		return found

@@ -38,7 +38,7 @@ var rules = []rule{
 			`[^"'\\\n]+`), replacement: "${1}${2}${3}***"},
 	// addresses: user and password before the last @ of the host, tokens of conda and Slack in the path
 	{hints: "@", pattern: lazyregexp.New(`://[^/\s]*@`), replacement: "://***@"},
-	{hints: "@", pattern: lazyregexp.New(`://[^/\s:"'<>@]+:[^\s"'<>]*@`), keep: withoutPort},
+	{hints: "@", pattern: lazyregexp.New(`://[^/\s:"'<>@]+:[^\s"'<>]*@`), keep: removePort},
 	{hints: "/t/", pattern: lazyregexp.New(`(://[^\s"']*?/t/)[^/\s"':*]+`), replacement: "${1}***"},
 	{hints: "hooks. webhooks /bot", pattern: lazyregexp.New(`(?i)(://(?:hooks\.slack\.com/services/|hooks\.[\w.]+/|` +
 		`discord(?:app)?\.com/api/webhooks/|api\.telegram\.org/bot))[^\s"']+`), replacement: "${1}***"},
@@ -55,13 +55,13 @@ var rules = []rule{
 		replacement: "${1}***"},
 	{hints: "npm_ pypi- sk- aiza ya29. sg. r8_",
 		pattern: lazyregexp.New(`\b(npm_|pypi-|sk-|AIza|ya29\.|SG\.|r8_)[\w.-]{16,}`), replacement: "${1}***"},
-	{hints: "hf_ api_org_", pattern: lazyregexp.New(`\b(hf_|api_org_)[A-Za-z0-9]{8,}`), keep: withoutWord},
+	{hints: "hf_ api_org_", pattern: lazyregexp.New(`\b(hf_|api_org_)[A-Za-z0-9]{8,}`), keep: removeWord},
 	{hints: "akia asia aroa aida", pattern: lazyregexp.New(`\b(AKIA|ASIA|AROA|AIDA)[A-Z0-9]{12,}`), replacement: "${1}***"},
 	{hints: "eyj", pattern: lazyregexp.New(`\beyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)*`), replacement: "***"},
-	{hints: "bearer basic", pattern: lazyregexp.New(`(?i)\b(bearer|basic) +[\w.~+/=-]{8,}`), keep: withoutProse},
+	{hints: "bearer basic", pattern: lazyregexp.New(`(?i)\b(bearer|basic) +[\w.~+/=-]{8,}`), keep: removeProse},
 	// what is assigned to a name that says it is secret
 	{hints: "secret passw passphrase passcode pwd key token credential _auth signature",
-		pattern: secretAssignment, keep: withoutAssigned},
+		pattern: secretAssignment, keep: removeAssigned},
 	{hints: "pass secret token key auth credential",
 		pattern: lazyregexp.New(`(?i)((?:^|[\s"'\[,=])--?(?:[\w-]*(?:password|passwd|passphrase|secret|token|api-?key|` +
 			`access-?key|auth|credentials?|pass))(?:=|["']?,?\s+)["']?)[^\s"'*=$-][^\s"']*`), replacement: "${1}***"},
@@ -76,15 +76,15 @@ var rules = []rule{
 	{hints: "sshpass mysql mariadb", pattern: lazyregexp.New(`(\bsshpass\s+-p ?["']?|\b(?:mysql|mariadb)[\w-]*\b[^\n]*?\s-p["']?)` +
 		`[^\s"'*]+`), replacement: "${1}***"},
 	{hints: "wandb", pattern: lazyregexp.New(`(\bwandb["']?,?\s+["']?login["']?,?\s+(?:--\S+\s+)*["']?)\w{32,}`), replacement: "${1}***"},
-	{hints: "auth", pattern: lazyregexp.New(`(?i)\bauth\b["'\\]*\s*[:=]\s*["'\\]*[A-Za-z0-9+/_-]{8,}={0,2}`), keep: withoutDrawn},
+	{hints: "auth", pattern: lazyregexp.New(`(?i)\bauth\b["'\\]*\s*[:=]\s*["'\\]*[A-Za-z0-9+/_-]{8,}={0,2}`), keep: removeDrawn},
 	{hints: "passw passphrase passcode", pattern: lazyregexp.New(`(?i)\bpass(?:word|phrase|code)\s+(?:is|was):?\s+["']?[^\s"'*,;]{4,}`),
-		keep: withoutDrawn},
+		keep: removeDrawn},
 
 	// people and machines
-	{hints: "@", pattern: lazyregexp.New(`\b[\w.-]+@[\w-][\w.-]*:[~/]`), keep: withoutPrompt},
-	{hints: "@", pattern: lazyregexp.New(`\b[\w.+-]+@[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}\b`), keep: withoutMail},
+	{hints: "@", pattern: lazyregexp.New(`\b[\w.-]+@[\w-][\w.-]*:[~/]`), keep: removePrompt},
+	{hints: "@", pattern: lazyregexp.New(`\b[\w.+-]+@[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}\b`), keep: removeMail},
 	{hints: "serial", pattern: lazyregexp.New(`(?i)(<serial>|\b\w*serial(?:[ _-]?(?:number|num|no)\b\.?)?["']?\s*[:=]\s*["']?)` +
-		`([\w-]{4,})`), keep: withoutSerial},
+		`([\w-]{4,})`), keep: removeSerial},
 	// before NCCL's rule, which would take the time of such a line for a host
 	{hints: "kernel system nvidia slurm docker containerd kubelet sshd",
 		pattern: lazyregexp.New(`\b((?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d[T ][\d:.,+Z-]+) )[\w.-]+` +
@@ -95,7 +95,7 @@ var rules = []rule{
 	{hints: "host nodename nodelist master_addr master-addr endpoint computername node_name pod_ip",
 		pattern: lazyregexp.New(`(?i)((?:\b|_)(?:hostname|host|nodename|master[_-]addr|nodelist|submit_host|` +
 			`launch_node_ipaddr|rdzv[_-]endpoint|computername|node_name|pod_ip|host_ip)["']?(?:\s*[:=]\s*["']?|\s+["']?))` +
-			`([A-Za-z0-9][\w.-]*)`), keep: withoutHost},
+			`([A-Za-z0-9][\w.-]*)`), keep: removeHost},
 	{hints: "connect", pattern: lazyregexp.New(`(?i)(connect\w*(?: (?:to|from|with))? \[?)[a-z][\w-]*(?:\.[\w-]+)*(\]?[:<|]\d+)`),
 		replacement: "${1}***${2}"},
 	{hints: "]:", pattern: lazyregexp.New(`\[[A-Za-z][\w-]*(?:\.[\w-]+)*(\]:\d{3,5}\b)`), replacement: "[***${1}"},
@@ -104,7 +104,7 @@ var rules = []rule{
 		`([\w-]+(?:\.[\w-]+)*)(["']?\s*[,:]\s*\d+\b)`), keep: stripPeer},
 	{hints: "peer", pattern: lazyregexp.New(`(?i)(\bpeer:? )([\w-]+(?:\.[\w-]+)*)(<\d+>)`), keep: stripPeer},
 	{hints: "cancelled task", pattern: lazyregexp.New(`(\bON |srun: error: )[\w.-]+( CANCELLED|: tasks? )`), replacement: "${1}***${2}"},
-	{hints: "1.2.3.4", pattern: lazyregexp.New(`\b\d{1,3}(?:\.\d{1,3}){3}\b`), keep: withoutAddress},
+	{hints: "1.2.3.4", pattern: lazyregexp.New(`\b\d{1,3}(?:\.\d{1,3}){3}\b`), keep: removeAddress},
 	{hints: "fe80: ::", pattern: lazyregexp.New(`(?i)\b(?:fe80|f[cd][0-9a-f]{2}|2[0-9a-f]{3}):(?:[0-9a-f]{0,4}:){1,6}[0-9a-f]{1,4}\b`),
 		replacement: "***"},
 	{hints: "mac ether addr", pattern: lazyregexp.New(`(?i)\b[0-9a-f]{2}(?::[0-9a-f]{2}){5}\b`), replacement: "***"},

@@ -13,8 +13,9 @@ import (
 // fit into 64 MB.
 const maxListed = 500
 
-// bound shortens each list that grows with the input. More counts the entries left out. The worst findings come first.
-func (r Report) bound() Report {
+// ShortenLists shortens each list that grows with the input. More counts the entries left out. The worst findings come
+// first.
+func (r Report) ShortenLists() Report {
 	r.More = maps.Clone(r.More)
 	if r.More == nil {
 		r.More = map[string]int{}
@@ -41,16 +42,16 @@ func (r *Report) Leave(left map[string]int) {
 	r.Facts.Leave(left)
 }
 
-// least returns a prefix for counts, "at least", if the lists were shortened.
-func (r Report) least() string {
+// QualifyCount returns a prefix for counts, "at least", if the lists were shortened.
+func (r Report) QualifyCount() string {
 	if len(r.More) > 0 {
 		return "at least "
 	}
 	return ""
 }
 
-// moreText says what a shortened report leaves out, "801 more findings, 20 more unknown", or returns "".
-func (r Report) moreText() string {
+// DescribeLeftOut says what a shortened report leaves out, "801 more findings, 20 more unknown", or returns "".
+func (r Report) DescribeLeftOut() string {
 	var list []string
 	for name, n := range r.More {
 		list = append(list, fmt.Sprintf("%d more %s", n, layout.Clean(name)))

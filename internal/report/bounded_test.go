@@ -1,4 +1,4 @@
-package report
+package report_test
 
 import (
 	"bytes"
@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"cudacompat/internal/budget"
+	"cudacompat/internal/report"
+	"cudacompat/internal/report/formats"
 	"cudacompat/internal/report/layout"
 	"cudacompat/matrix/pin"
 	"cudacompat/matrix/requires"
@@ -16,7 +18,7 @@ import (
 )
 
 // many returns a report with n findings, and n of everything else that grows with the input.
-func many(n int) Report {
+func many(n int) report.Report {
 	v := verdict.Verdict{Outcome: verdict.Incompatible}
 	for i := range n {
 		subject := fmt.Sprintf("torch 2.9.%d in /e%d", i, i)
@@ -28,7 +30,7 @@ func many(n int) Report {
 		v.Unknown = append(v.Unknown, verdict.Missing{Rule: "glibc-too-old", Subject: subject, MissingFact: requires.Value("the C library")})
 	}
 	v.Judged = []verdict.Judged{{}}
-	return New(Tool{}, facts.Facts{}, nil, v)
+	return report.New(report.Tool{}, facts.Facts{}, nil, v)
 }
 
 // TestListsEnd checks that the formats for programs have 500 entries of a list and count the others, that a page has
@@ -36,7 +38,7 @@ func many(n int) Report {
 func TestListsEnd(t *testing.T) {
 	for n, want := range map[int]string{500: "{}", 1900: `{"findings":1400,"passed":1400,"unknown":1400}`} {
 		var out bytes.Buffer
-		if err := JSON(&out, many(n), layout.Style{}); err != nil {
+		if err := report.JSON(&out, many(n), layout.Style{}); err != nil {
 			t.Fatal(err)
 		}
 		var got struct {
@@ -63,7 +65,7 @@ func TestListsEnd(t *testing.T) {
 		"github": {"not listed: 1400 more findings"},
 	} {
 		var out bytes.Buffer
-		for _, f := range Formats {
+		for _, f := range formats.All {
 			if f.Name == name {
 				if err := f.Write(&out, many(1900), layout.Style{}); err != nil {
 					t.Fatal(err)
@@ -90,7 +92,7 @@ func TestCutForTime(t *testing.T) {
 		"line": {"(at least +99 more)"}, "script": {"# Left out: 1800 more findings."}, "json": {`"findings": 1800`},
 	} {
 		var out bytes.Buffer
-		for _, f := range Formats {
+		for _, f := range formats.All {
 			if f.Name == format {
 				if err := f.Write(&out, r, layout.Style{}); err != nil {
 					t.Fatal(err)

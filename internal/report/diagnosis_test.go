@@ -1,4 +1,4 @@
-package report
+package report_test
 
 import (
 	"bytes"
@@ -13,7 +13,11 @@ import (
 
 	"cudacompat/internal/logs"
 	"cudacompat/internal/logs/signature"
+	"cudacompat/internal/report"
+	"cudacompat/internal/report/diagnosis"
+	"cudacompat/internal/report/formats"
 	"cudacompat/internal/report/layout"
+	"cudacompat/internal/report/reporttest"
 	"cudacompat/internal/tables"
 	"cudacompat/matrix/verdict"
 )
@@ -29,12 +33,12 @@ func TestLogGoldens(t *testing.T) {
 		t.Fatalf("only %d logs", len(files))
 	}
 	for _, file := range files {
-		e := Explained{Diagnosis: diagnose(t, file)}
+		e := diagnosis.Explained{Diagnosis: diagnose(t, file)}
 		for _, view := range append(slices.Clone(pages), view{name: "json", format: "json"}) {
 			golden := fmt.Sprintf("%s.%d.%s", strings.TrimSuffix(file, ".log"), blameCodes[e.Blame], view.name)
 			t.Run(filepath.Base(golden), func(t *testing.T) { compare(t, golden, explain(t, e, view.format, view.style)) })
 		}
-		validate(t, compile(t, diagnosisSchema), explain(t, e, "json", layout.Style{}))
+		reporttest.Validate(t, reporttest.CompileSchema(t, diagnosisSchema), explain(t, e, "json", layout.Style{}))
 	}
 }
 
@@ -53,11 +57,11 @@ func diagnose(t *testing.T, file string) logs.Diagnosis {
 	return d
 }
 
-func explain(t *testing.T, e Explained, format string, style layout.Style) string {
+func explain(t *testing.T, e diagnosis.Explained, format string, style layout.Style) string {
 	t.Helper()
-	i := slices.IndexFunc(ExplainFormats, func(f Format[Explained]) bool { return f.Name == format })
+	i := slices.IndexFunc(diagnosis.Formats, func(f report.Format[diagnosis.Explained]) bool { return f.Name == format })
 	var b bytes.Buffer
-	if err := ExplainFormats[i].Write(&b, e, style); err != nil {
+	if err := diagnosis.Formats[i].Write(&b, e, style); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -66,14 +70,14 @@ func explain(t *testing.T, e Explained, format string, style layout.Style) strin
 // TestLogWithoutBuild checks that a machine without builds does not exclude a log's error about a build.
 func TestLogWithoutBuild(t *testing.T) {
 	d := logs.Diagnosis{Rule: "gpu-arch-missing", Blame: logs.Environment}
-	r := cases(t, "testdata")["healthy"]
+	r := reporttest.Cases(t, "testdata")["healthy"]
 	r.Log, r.Passed, r.Answers = &d, nil, nil
-	page := show(t, Formats, r, "text", layout.Style{})
+	page := reporttest.Show(t, formats.All, r, "text", layout.Style{})
 	if !strings.Contains(page, "nothing that it compares was found here") || strings.Contains(page, "they disagree") {
 		t.Errorf("without a build:\n%s", page)
 	}
 	r.Passed = []verdict.Passed{{Rule: "gpu-arch-missing"}}
-	if page := show(t, Formats, r, "text", layout.Style{}); !strings.Contains(page, "they disagree") {
+	if page := reporttest.Show(t, formats.All, r, "text", layout.Style{}); !strings.Contains(page, "they disagree") {
 		t.Errorf("with a build:\n%s", page)
 	}
 }
@@ -87,10 +91,10 @@ func TestLogBesideTheMachine(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			d := diagnose(t, "testdata/logs/"+test.log+".log")
-			r := cases(t, "testdata")[test.machine]
+			r := reporttest.Cases(t, "testdata")[test.machine]
 			r.Log = &d
-			validate(t, compile(t, reportSchema), show(t, Formats, r, "json", layout.Style{}))
-			if page := show(t, Formats, r, "text", layout.Style{}); !strings.Contains(page, test.want) {
+			reporttest.Validate(t, reporttest.CompileSchema(t, reportSchema), reporttest.Show(t, formats.All, r, "json", layout.Style{}))
+			if page := reporttest.Show(t, formats.All, r, "text", layout.Style{}); !strings.Contains(page, test.want) {
 				t.Errorf("the page does not say %q:\n%s", test.want, page)
 			}
 		})
@@ -99,15 +103,15 @@ func TestLogBesideTheMachine(t *testing.T) {
 
 // TestHostileDiagnosis puts hostile text into every string of an explained log.
 func TestHostileDiagnosis(t *testing.T) {
-	var e Explained
-	fill(reflect.ValueOf(&e).Elem(), "\x1b[2J\u009b31m\u202e\xff`%s\n")
+	var e diagnosis.Explained
+	reporttest.FillValue(reflect.ValueOf(&e).Elem(), "\x1b[2J\u009b31m\u202e\xff`%s\n")
 	e.Findings[0].Severity = verdict.Error
 	row := signature.Signature{Cause: "\x1b[2J", Because: "\u009b31m", Positive: "\u202e", Source: []string{"\x07"}, Do: []string{"\x1b"}}
 	for _, style := range []layout.Style{{}, {All: true}, {Width: 40, ASCII: true}} {
-		wantVisible(t, explain(t, e, "text", style))
-		page := Cause([]signature.Signature{row})
-		wantVisible(t, string(page))
-		wantVisible(t, string(layout.RenderMarkdown(page, style)))
+		reporttest.WantVisible(t, explain(t, e, "text", style))
+		page := diagnosis.DescribeCause([]signature.Signature{row})
+		reporttest.WantVisible(t, string(page))
+		reporttest.WantVisible(t, string(layout.RenderMarkdown(page, style)))
 	}
-	wantVisible(t, explain(t, e, "json", layout.Style{}))
+	reporttest.WantVisible(t, explain(t, e, "json", layout.Style{}))
 }

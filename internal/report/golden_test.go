@@ -1,4 +1,4 @@
-package report
+package report_test
 
 import (
 	"flag"
@@ -10,7 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/internal/report"
+	"cudacompat/internal/report/formats"
 	"cudacompat/internal/report/layout"
+	"cudacompat/internal/report/reporttest"
 	"cudacompat/matrix/verdict"
 
 	"github.com/google/go-cmp/cmp"
@@ -45,7 +48,7 @@ var views = append(slices.Clone(pages), forPrograms()...)
 // forPrograms returns the formats for programs. Each has one golden file for all cases.
 func forPrograms() []view {
 	var list []view
-	for _, f := range Formats {
+	for _, f := range formats.All {
 		if f.Name != screenText.format {
 			list = append(list, view{name: f.Name, format: f.Name})
 		}
@@ -57,13 +60,13 @@ func forPrograms() []view {
 // <case>.<exit code>.<view>, and formats for programs with <format>.golden.
 func TestGoldens(t *testing.T) {
 	wanted := map[string]bool{}
-	reports := cases(t, "testdata")
+	reports := reporttest.Cases(t, "testdata")
 	for name, r := range reports {
 		for _, view := range pagesOf(name) {
 			golden := fmt.Sprintf("testdata/%s.%d.%s", name, exitCodes[r.Outcome], view.name)
 			wanted[golden] = true
 			t.Run(name+"/"+view.name, func(t *testing.T) {
-				compare(t, golden, show(t, Formats, r, view.format, view.style))
+				compare(t, golden, reporttest.Show(t, formats.All, r, view.format, view.style))
 			})
 		}
 	}
@@ -76,13 +79,13 @@ func TestGoldens(t *testing.T) {
 }
 
 // inOne joins a format's output for all cases.
-func inOne(t *testing.T, reports map[string]Report, view view) string {
+func inOne(t *testing.T, reports map[string]report.Report, view view) string {
 	t.Helper()
 	var b strings.Builder
 	for _, name := range everyView {
 		r := reports[name]
 		fmt.Fprintf(&b, "-- %s, exit %d --\n%s\n", name, exitCodes[r.Outcome],
-			withoutLists(show(t, Formats, r, view.format, view.style)))
+			withoutLists(reporttest.Show(t, formats.All, r, view.format, view.style)))
 	}
 	return b.String()
 }
@@ -150,7 +153,7 @@ func compare(t *testing.T, golden, got string) {
 
 // TestLines checks every case's line against the limits of its readers.
 func TestLines(t *testing.T) {
-	for _, r := range cases(t, "testdata") {
-		oneLine(t, show(t, Formats, r, "line", layout.Style{}))
+	for _, r := range reporttest.Cases(t, "testdata") {
+		oneLine(t, reporttest.Show(t, formats.All, r, "line", layout.Style{}))
 	}
 }

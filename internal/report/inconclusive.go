@@ -12,10 +12,10 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// openFact returns the missing fact that leaves the verdict open: that of a build that counts, otherwise of a
+// FindOpenFact returns the missing fact that leaves the verdict open: that of a build that counts, otherwise of a
 // requirement. It returns nil if there was nothing to compare. For a package with an unknown CUDA it prefers a rule's
 // question, which says more.
-func openFact(r Report) *verdict.Missing {
+func FindOpenFact(r Report) *verdict.Missing {
 	open := decidingFact(r)
 	if open == nil || !strings.HasPrefix(open.Fact, "which CUDA the package is built for") {
 		return open
@@ -30,9 +30,9 @@ func openFact(r Report) *verdict.Missing {
 
 // decidingFact returns the first missing fact that decides.
 func decidingFact(r Report) *verdict.Missing {
-	i := slices.IndexFunc(r.Unknown, func(u verdict.Missing) bool { return decides(r, u) && u.Why != "" })
+	i := slices.IndexFunc(r.Unknown, func(u verdict.Missing) bool { return DecidesOutcome(r, u) && u.Why != "" })
 	if i < 0 { // what the file itself leaves open goes before what flags supply
-		i = slices.IndexFunc(r.Unknown, func(u verdict.Missing) bool { return decides(r, u) })
+		i = slices.IndexFunc(r.Unknown, func(u verdict.Missing) bool { return DecidesOutcome(r, u) })
 	}
 	if i < 0 {
 		return nil
@@ -40,7 +40,8 @@ func decidingFact(r Report) *verdict.Missing {
 	return &r.Unknown[i]
 }
 
-func decides(r Report, u verdict.Missing) bool {
+// DecidesOutcome reports whether a missing fact leaves the outcome open.
+func DecidesOutcome(r Report, u verdict.Missing) bool {
 	if u.Rule == "required-missing" || u.Rule == "not-looked-at" {
 		return true
 	}
@@ -50,25 +51,25 @@ func decides(r Report, u verdict.Missing) bool {
 	})
 }
 
-// inconclusive says in one sentence what could not be judged, or that there was nothing to judge.
-func inconclusive(r Report) string {
-	u := openFact(r)
-	if there := partsOf(r); u == nil && there.driver && there.gpu && there.build && len(r.Unknown) > 0 {
+// ExplainInconclusive says in one sentence what could not be judged, or that there was nothing to judge.
+func ExplainInconclusive(r Report) string {
+	u := FindOpenFact(r)
+	if there := FindParts(r); u == nil && there.Driver && there.GPU && there.Build && len(r.Unknown) > 0 {
 		u = &r.Unknown[0] // of a package beside a build that works
 	}
-	switch there := partsOf(r); {
+	switch there := FindParts(r); {
 	case u == nil && r.Log != nil && r.Log.Blame != logs.Unknown:
 		return layout.LowerFirst(strings.TrimSuffix(r.Log.Because, ".")) + " (only the log says so)"
 	case u == nil:
-		return nothing(r)
-	case len(r.Facts.Probes) > 0 && !there.driver && !there.gpu && u.Flag == "--driver":
+		return ExplainNothingCompared(r)
+	case len(r.Facts.Probes) > 0 && !there.Driver && !there.GPU && u.Flag == "--driver":
 		return "found no GPU and no driver to judge " + cmp.Or(u.Of, u.Subject) + " for"
 	case u.Rule == "required-missing":
 		return fmt.Sprintf("cannot tell whether there is %s, which is required: %s", article(u.Subject), u.Missing)
 	case u.Rule == "not-looked-at" && !u.Question:
 		return notLookedAt(*u)
 	}
-	return "cannot judge " + cmp.Or(u.Of, u.Subject) + ": " + open(*u)
+	return "cannot judge " + cmp.Or(u.Of, u.Subject) + ": " + DescribeMissing(*u)
 }
 
 // unexplained begins the sentence about an error in a text whose cause no rule knows.
@@ -82,9 +83,9 @@ func notLookedAt(u verdict.Missing) string {
 	return fmt.Sprintf("cannot judge %s: %s", strings.ReplaceAll(u.Subject, ": ", ", "), u.Missing)
 }
 
-// open says in a clause which fact is missing, and the flag that supplies it: "the driver's version is unknown (add
-// --driver)", "it is unknown whether an IOMMU stands between the GPUs".
-func open(u verdict.Missing) string {
+// DescribeMissing says in a clause which fact is missing, and the flag that supplies it: "the driver's version is
+// unknown (add --driver)", "it is unknown whether an IOMMU stands between the GPUs".
+func DescribeMissing(u verdict.Missing) string {
 	switch {
 	case u.Why != "" && u.Fact == "":
 		return u.Why
@@ -112,27 +113,28 @@ func article(name string) string {
 	return "a " + name
 }
 
-// parts says which of the three things exist. Two are needed for a comparison.
-type parts struct{ driver, gpu, build bool }
+// Parts says which of the three things of a comparison exist. Two are needed for a comparison.
+type Parts struct{ Driver, GPU, Build bool }
 
-func partsOf(r Report) parts {
-	there := parts{build: len(r.Answers) > 0}
+// FindParts returns which of the three things a report has.
+func FindParts(r Report) Parts {
+	there := Parts{Build: len(r.Answers) > 0}
 	for _, j := range r.Judged {
-		there.driver = there.driver || j.Driver != "" || j.CUDA != ""
-		there.gpu = there.gpu || len(j.GPUs) > 0
+		there.Driver = there.Driver || j.Driver != "" || j.CUDA != ""
+		there.GPU = there.GPU || len(j.GPUs) > 0
 	}
 	return there
 }
 
-// nothing says what is there and what is missing, so that there was nothing to compare.
-func nothing(r Report) string {
+// ExplainNothingCompared says what is there and what is missing, so that there was nothing to compare.
+func ExplainNothingCompared(r Report) string {
 	var has, lacks []string
-	there := partsOf(r)
+	there := FindParts(r)
 	for _, part := range []struct {
 		name, absent string
 		there        bool
-	}{{"driver", "driver", there.driver}, {"GPU", "GPU", there.gpu},
-		{"build", "PyTorch, TensorFlow or JAX", there.build}} {
+	}{{"driver", "driver", there.Driver}, {"GPU", "GPU", there.GPU},
+		{"build", "PyTorch, TensorFlow or JAX", there.Build}} {
 		if part.there {
 			has = append(has, "the "+part.name)
 		} else {
@@ -142,20 +144,20 @@ func nothing(r Report) string {
 	switch {
 	case len(has) == 0:
 		return "nothing to compare: found no driver, no GPU and no PyTorch, TensorFlow or JAX"
-	case len(lacks) == 2 && there.build && sound(r):
-		return "found no driver and no GPU to judge; " + without(r)
+	case len(lacks) == 2 && there.Build && allWork(r):
+		return "found no driver and no GPU to judge; " + describeIndependent(r)
 	case len(lacks) == 0:
 		return "nothing could be compared"
 	}
-	return fmt.Sprintf("nothing to compare %s with: found %s", strings.Join(has, " and "), strings.Join(lacks, " and ")) + namesBuild(r, there)
+	return fmt.Sprintf("nothing to compare %s with: found %s", strings.Join(has, " and "), strings.Join(lacks, " and ")) + suggestBuild(r, there)
 }
 
-// namesBuild says how to name a build if only that is missing. try says it for a driver and a GPU.
-func namesBuild(r Report, there parts) string {
+// suggestBuild says how to name a build if only that is missing. try says it for a driver and a GPU.
+func suggestBuild(r Report, there Parts) string {
 	switch {
-	case !there.driver || !there.gpu || there.build:
+	case !there.Driver || !there.GPU || there.Build:
 		return ""
-	case len(r.Facts.Probes) > 0 && !onlyPasted(r.Facts.Probes):
+	case len(r.Facts.Probes) > 0 && !ArePasted(r.Facts.Probes):
 		return " (add --env PATH)"
 	}
 	return " (add a release, such as torch==" + exampleTorch + ")"
@@ -164,29 +166,29 @@ func namesBuild(r Report, there parts) string {
 // exampleTorch is the release in hints.
 const exampleTorch = "2.9.0"
 
-// sound reports whether every build works. Without a driver and a GPU only CPU builds do.
-func sound(r Report) bool {
+// allWork reports whether every build works. Without a driver and a GPU only CPU builds do.
+func allWork(r Report) bool {
 	return !slices.ContainsFunc(r.Answers, func(a verdict.BuildAnswer) bool { return a.Answer != verdict.Works })
 }
 
-// without says that the builds need neither a driver nor a GPU.
-func without(r Report) string {
+// describeIndependent says that the builds need neither a driver nor a GPU.
+func describeIndependent(r Report) string {
 	if len(r.Answers) == 1 {
 		return r.Answers[0].About.Words() + " works without them"
 	}
 	return "the builds work without them"
 }
 
-// onlyPasted reports whether everything known was pasted and nothing was read from a machine.
-func onlyPasted(probes []facts.Status) bool {
+// ArePasted reports whether everything known was pasted and nothing was read from a machine.
+func ArePasted(probes []facts.Status) bool {
 	return len(probes) > 0 && !slices.ContainsFunc(probes, func(s facts.Status) bool {
 		return s.Name != "nvidia-smi" && s.Name != "collect-env"
 	})
 }
 
-// ExampleDriver is the release in hints, from a branch that NVIDIA maintains. exampleInWindows is one of its releases
+// ExampleDriver is the release in hints, from a branch that NVIDIA maintains. ExampleWindowsDriver is one of its releases
 // for Windows.
 const (
-	ExampleDriver    = "580.95.05"
-	exampleInWindows = "581.57"
+	ExampleDriver        = "580.95.05"
+	ExampleWindowsDriver = "581.57"
 )

@@ -16,7 +16,7 @@ import (
 )
 
 // JSON writes the report; its schema is internal/report/schema/report-v1.json.
-func JSON(w io.Writer, r Report, _ layout.Style) error { return writeJSON(w, r.bound()) }
+func JSON(w io.Writer, r Report, _ layout.Style) error { return WriteJSON(w, r.ShortenLists()) }
 
 // FactsFormats lists every format of facts.
 var FactsFormats = []Format[facts.Facts]{
@@ -27,7 +27,7 @@ var FactsFormats = []Format[facts.Facts]{
 // Facts writes facts alone, in the form that a report contains; their schema is internal/report/schema/facts-v1.json.
 func Facts(w io.Writer, f facts.Facts) error {
 	f.Complete()
-	return writeJSON(w, f)
+	return WriteJSON(w, f)
 }
 
 // PackedSchema names compressed facts: {"schema":"cudacompat/packed/v1","gzip":"H4sI…"}, with the gzip in base64.
@@ -73,7 +73,8 @@ func compactJSON(value any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-func writeJSON(w io.Writer, value any) error { return encode(w, value, "  ") }
+// WriteJSON writes a value as indented JSON, with invisible characters as \u escapes.
+func WriteJSON(w io.Writer, value any) error { return encode(w, value, "  ") }
 
 // encode writes a value as JSON with this indentation.
 func encode(w io.Writer, value any, indent string) error {

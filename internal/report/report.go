@@ -1,5 +1,10 @@
-// Package report writes a verdict in the requested format. It decides nothing: package matrix determines the outcome,
-// the severities and the order.
+// Package report holds the result of a run, its JSON, and the sentences that every format shares. It decides nothing:
+// package matrix determines the outcome, the severities and the order.
+//
+// The packages below it write it: plaintext for people, formats for programs, each of which reads from here what a
+// finding says, which missing fact leaves the outcome open, and how much of a long list is written. What is no report
+// has packages of its own: nodes (a fleet), needs (what an artefact needs of a host), diagnosis (logs and pages of
+// explain) and catalog (pins and tables). layout lays out text, and reporttest helps their tests.
 package report
 
 import (
@@ -94,8 +99,8 @@ func New(tool Tool, node facts.Facts, targets []matrix.Target, verdict verdict.V
 	return r
 }
 
-// askedTarget returns a value that the caller gave for the target, which is the same for all instances.
-func (r Report) askedTarget(what func(Target) string) string {
+// FindAskedValue returns a value that the caller gave for the target, which is the same for all instances.
+func (r Report) FindAskedValue(what func(Target) string) string {
 	for _, t := range r.Targets {
 		if text := what(t); text != "" {
 			return text
@@ -112,5 +117,5 @@ type Format[T any] struct {
 
 // OnlyJSON returns the format json, for a program without others.
 func OnlyJSON[T any]() []Format[T] {
-	return []Format[T]{{"json", func(w io.Writer, value T, _ layout.Style) error { return writeJSON(w, value) }}}
+	return []Format[T]{{"json", func(w io.Writer, value T, _ layout.Style) error { return WriteJSON(w, value) }}}
 }

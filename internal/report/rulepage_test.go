@@ -1,11 +1,14 @@
-package report
+package report_test
 
 import (
 	"bytes"
 	"strings"
 	"testing"
 
+	"cudacompat/internal/report"
+	"cudacompat/internal/report/formats"
 	"cudacompat/internal/report/layout"
+	"cudacompat/internal/report/plaintext"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
@@ -15,18 +18,18 @@ import (
 func TestRulePage(t *testing.T) {
 	v := verdict.Verdict{Outcome: verdict.Incompatible, Findings: []verdict.Finding{{Rule: "driver-too-old", Severity: verdict.Error,
 		Subject: "torch 2.9.0+cu130", Message: "the driver is too old", Need: "driver >= 580.65.06"}}}
-	for name, write := range map[string]func(*bytes.Buffer, Report) error{
-		"text":     func(b *bytes.Buffer, r Report) error { return Text(b, r, layout.Style{}) },
-		"markdown": func(b *bytes.Buffer, r Report) error { return Markdown(b, r, layout.Style{}) },
-		"sarif":    func(b *bytes.Buffer, r Report) error { return SARIF(b, r, layout.Style{}) },
-		"github":   func(b *bytes.Buffer, r Report) error { return GitHub(b, r, layout.Style{}) },
-		"junit":    func(b *bytes.Buffer, r Report) error { return JUnit(b, r, layout.Style{}) },
-		"json":     func(b *bytes.Buffer, r Report) error { return writeJSON(b, r) },
+	for name, write := range map[string]func(*bytes.Buffer, report.Report) error{
+		"text":     func(b *bytes.Buffer, r report.Report) error { return plaintext.Write(b, r, layout.Style{}) },
+		"markdown": func(b *bytes.Buffer, r report.Report) error { return formats.WriteMarkdown(b, r, layout.Style{}) },
+		"sarif":    func(b *bytes.Buffer, r report.Report) error { return formats.WriteSARIF(b, r, layout.Style{}) },
+		"github":   func(b *bytes.Buffer, r report.Report) error { return formats.WriteGitHub(b, r, layout.Style{}) },
+		"junit":    func(b *bytes.Buffer, r report.Report) error { return formats.WriteJUnit(b, r, layout.Style{}) },
+		"json":     func(b *bytes.Buffer, r report.Report) error { return report.WriteJSON(b, r) },
 	} {
 		for _, site := range []string{"", "https://cudacompat.example/"} {
 			var b bytes.Buffer
 			v.Link(site) // as matrix.Check does by its policy
-			if err := write(&b, New(Tool{Matrix: "2026-11-21", Site: site}, facts.Facts{}, nil, v)); err != nil {
+			if err := write(&b, report.New(report.Tool{Matrix: "2026-11-21", Site: site}, facts.Facts{}, nil, v)); err != nil {
 				t.Fatal(err)
 			}
 			want := "https://cudacompat.example/rule/driver-too-old/"

@@ -1,4 +1,4 @@
-package report
+package report_test
 
 import (
 	"encoding/json"
@@ -7,7 +7,10 @@ import (
 	"testing"
 	"unicode"
 
+	"cudacompat/internal/report"
+	"cudacompat/internal/report/formats"
 	"cudacompat/internal/report/layout"
+	"cudacompat/internal/report/reporttest"
 	"cudacompat/matrix/verdict"
 )
 
@@ -22,7 +25,7 @@ func FuzzHarmless(f *testing.F) {
 	outcomes := []verdict.Outcome{verdict.Compatible, verdict.Incompatible, verdict.Inconclusive}
 	f.Fuzz(func(t *testing.T, s string) {
 		for _, outcome := range outcomes {
-			harmless(t, filled(s, outcome))
+			harmless(t, reporttest.Fill(s, outcome))
 		}
 	})
 }
@@ -30,15 +33,15 @@ func FuzzHarmless(f *testing.F) {
 // ours are the escape sequences that this package writes.
 var ours = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-func harmless(t *testing.T, r Report) {
+func harmless(t *testing.T, r report.Report) {
 	t.Helper()
 	for _, view := range views {
-		text := show(t, Formats, r, view.format, view.style)
+		text := reporttest.Show(t, formats.All, r, view.format, view.style)
 		plain := text
 		if view.style.Colour {
 			plain = ours.ReplaceAllString(text, "")
 		}
-		wantVisible(t, plain)
+		reporttest.WantVisible(t, plain)
 		switch {
 		case view.style.ASCII && strings.IndexFunc(plain, func(r rune) bool { return r > unicode.MaxASCII }) >= 0:
 			t.Errorf("%s is not ASCII: %.200q", view.name, plain)
@@ -62,7 +65,7 @@ func oneLine(t *testing.T, text string) {
 // TestLinesNeverInject counts lines: no text from outside can add one to a page.
 func TestLinesNeverInject(t *testing.T) {
 	count := func(s string) int {
-		return strings.Count(show(t, Formats, filled(s, verdict.Incompatible), "text", layout.Style{}), "\n")
+		return strings.Count(reporttest.Show(t, formats.All, reporttest.Fill(s, verdict.Incompatible), "text", layout.Style{}), "\n")
 	}
 	if plain, hostile := count("x_incompatible: y____z"), count("x\nincompatible: y\r\n\u2028\u0085z"); plain != hostile {
 		t.Errorf("%d lines with plain strings, %d with hostile ones", plain, hostile)
@@ -72,8 +75,8 @@ func TestLinesNeverInject(t *testing.T) {
 // TestJSONKeepsEveryCharacter reads back what was written: what is escaped is not lost.
 func TestJSONKeepsEveryCharacter(t *testing.T) {
 	const hostile = "\x1b[2J \u009b \u202e \U000e0041 \u2028 \" \\ < & % \x00"
-	var back Report
-	if err := json.Unmarshal([]byte(show(t, Formats, filled(hostile, verdict.Incompatible), "json", layout.Style{})), &back); err != nil {
+	var back report.Report
+	if err := json.Unmarshal([]byte(reporttest.Show(t, formats.All, reporttest.Fill(hostile, verdict.Incompatible), "json", layout.Style{})), &back); err != nil {
 		t.Fatal(err)
 	}
 	if got := back.Findings[0].Message; got != hostile {
@@ -85,6 +88,6 @@ func TestJSONKeepsEveryCharacter(t *testing.T) {
 func TestHugeStrings(t *testing.T) {
 	for name, s := range map[string]string{"words": strings.Repeat("ab ", 4_000),
 		"one-word": strings.Repeat("x", 12_000), "escapes": strings.Repeat("\x1b[31m", 2_400)} {
-		t.Run(name, func(t *testing.T) { harmless(t, filled(s, verdict.Incompatible)) })
+		t.Run(name, func(t *testing.T) { harmless(t, reporttest.Fill(s, verdict.Incompatible)) })
 	}
 }

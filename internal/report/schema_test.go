@@ -1,4 +1,4 @@
-package report
+package report_test
 
 import (
 	"bytes"
@@ -13,7 +13,13 @@ import (
 	"testing"
 
 	"cudacompat/internal/guard"
+	"cudacompat/internal/report"
+	"cudacompat/internal/report/diagnosis"
+	"cudacompat/internal/report/formats"
 	"cudacompat/internal/report/layout"
+	"cudacompat/internal/report/needs"
+	"cudacompat/internal/report/nodes"
+	"cudacompat/internal/report/reporttest"
 	"cudacompat/matrix"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
@@ -31,15 +37,15 @@ const (
 
 // TestReportsHoldToTheirSchema validates every case's report, and its facts separately.
 func TestReportsHoldToTheirSchema(t *testing.T) {
-	whole, facts := compile(t, reportSchema), compile(t, factsSchema)
-	for name, r := range cases(t, "testdata") {
+	whole, facts := reporttest.CompileSchema(t, reportSchema), reporttest.CompileSchema(t, factsSchema)
+	for name, r := range reporttest.Cases(t, "testdata") {
 		t.Run(name, func(t *testing.T) {
-			validate(t, whole, show(t, Formats, r, "json", layout.Style{}))
+			reporttest.Validate(t, whole, reporttest.Show(t, formats.All, r, "json", layout.Style{}))
 			var b bytes.Buffer
-			if err := Facts(&b, r.Facts); err != nil {
+			if err := report.Facts(&b, r.Facts); err != nil {
 				t.Fatal(err)
 			}
-			validate(t, facts, b.String())
+			reporttest.Validate(t, facts, b.String())
 		})
 	}
 }
@@ -47,16 +53,16 @@ func TestReportsHoldToTheirSchema(t *testing.T) {
 // TestEmptyReportHoldsToItsSchema validates the zero report: lists are empty, never null.
 func TestEmptyReportHoldsToItsSchema(t *testing.T) {
 	var b bytes.Buffer
-	if err := Facts(&b, facts.Facts{}); err != nil {
+	if err := report.Facts(&b, facts.Facts{}); err != nil {
 		t.Fatal(err)
 	}
-	validate(t, compile(t, factsSchema), b.String())
+	reporttest.Validate(t, reporttest.CompileSchema(t, factsSchema), b.String())
 }
 
 // TestSchemaRefuses checks that the schema rejects invalid reports.
 func TestSchemaRefuses(t *testing.T) {
-	s := compile(t, reportSchema)
-	whole := show(t, Formats, cases(t, "testdata")["driver-too-old"], "json", layout.Style{})
+	s := reporttest.CompileSchema(t, reportSchema)
+	whole := reporttest.Show(t, formats.All, reporttest.Cases(t, "testdata")["driver-too-old"], "json", layout.Style{})
 	for name, change := range map[string]func(map[string]any){
 		"null-list":       func(m map[string]any) { m["passed"] = nil },
 		"unknown-outcome": func(m map[string]any) { m["outcome"] = "fine" },
@@ -81,9 +87,9 @@ func TestSchemaRefuses(t *testing.T) {
 // fails.
 func TestSchemasDescribeEveryField(t *testing.T) {
 	for name, typ := range map[string]reflect.Type{
-		reportSchema: reflect.TypeFor[Report](), factsSchema: reflect.TypeFor[facts.Facts](),
-		diagnosisSchema: reflect.TypeFor[Explained](), requiresSchema: reflect.TypeFor[Requires](),
-		fleetSchema: reflect.TypeFor[Fleet](), guardSchema: reflect.TypeFor[guard.Forecast](), explanationSchema: reflect.TypeFor[Explanation](),
+		reportSchema: reflect.TypeFor[report.Report](), factsSchema: reflect.TypeFor[facts.Facts](),
+		diagnosisSchema: reflect.TypeFor[diagnosis.Explained](), requiresSchema: reflect.TypeFor[needs.Requires](),
+		fleetSchema: reflect.TypeFor[nodes.Fleet](), guardSchema: reflect.TypeFor[guard.Forecast](), explanationSchema: reflect.TypeFor[diagnosis.Explanation](),
 	} {
 		t.Run(path.Base(name), func(t *testing.T) { describe(t, "", typ, load(t, name)) })
 	}
@@ -257,9 +263,9 @@ func TestContractNames(t *testing.T) {
 // TestNamesInSchemaAreInReports checks that a report has every name of the contract.
 func TestNamesInSchemaAreInReports(t *testing.T) {
 	seen := map[string]bool{}
-	for _, r := range cases(t, "testdata") {
+	for _, r := range reporttest.Cases(t, "testdata") {
 		var document any
-		if err := json.Unmarshal([]byte(show(t, Formats, r, "json", layout.Style{})), &document); err != nil {
+		if err := json.Unmarshal([]byte(reporttest.Show(t, formats.All, r, "json", layout.Style{})), &document); err != nil {
 			t.Fatal(err)
 		}
 		paths(document, "", seen)
@@ -288,7 +294,7 @@ func paths(value any, at string, seen map[string]bool) {
 
 // TestGuardSchema validates a forecast that breaks something, and one that ran.
 func TestGuardSchema(t *testing.T) {
-	schema := compile(t, guardSchema)
+	schema := reporttest.CompileSchema(t, guardSchema)
 	command, err := guard.Parse([]string{"uv", "pip", "install", "torch"})
 	if err != nil {
 		t.Fatal(err)
@@ -308,10 +314,10 @@ func TestGuardSchema(t *testing.T) {
 	ran.Differs = append(ran.Differs, guard.Difference{Build: "torch", Is: verdict.Broken})
 	for _, f := range []guard.Forecast{broken, ran} {
 		var b strings.Builder
-		if err := writeJSON(&b, f); err != nil {
+		if err := report.WriteJSON(&b, f); err != nil {
 			t.Fatal(err)
 		}
-		validate(t, schema, b.String())
+		reporttest.Validate(t, schema, b.String())
 	}
 	if broken.Decision != guard.Breaks || len(broken.Breaks) == 0 {
 		t.Errorf("the first breaks nothing: %+v", broken)

@@ -1,4 +1,4 @@
-package report
+package report_test
 
 import (
 	"regexp"
@@ -6,7 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/internal/report"
+	"cudacompat/internal/report/formats"
 	"cudacompat/internal/report/layout"
+	"cudacompat/internal/report/reporttest"
 	"cudacompat/matrix/pin"
 	"cudacompat/matrix/verdict"
 )
@@ -16,8 +19,8 @@ import (
 func TestCommandsAreBrokenBetweenWords(t *testing.T) {
 	folded := regexp.MustCompile(`\\\n *`)
 	found := 0
-	for name, r := range cases(t, "testdata") {
-		page := folded.ReplaceAllString(show(t, Formats, r, "text", layout.Style{Width: 40, All: true}), "")
+	for name, r := range reporttest.Cases(t, "testdata") {
+		page := folded.ReplaceAllString(reporttest.Show(t, formats.All, r, "text", layout.Style{Width: 40, All: true}), "")
 		for _, f := range r.Findings {
 			for _, pin := range f.Pins {
 				for _, command := range pin.Commands {
@@ -37,12 +40,12 @@ func TestCommandsAreBrokenBetweenWords(t *testing.T) {
 
 // TestPagesFitTheScreen checks that a line is longer than the screen only if nothing in it may be broken.
 func TestPagesFitTheScreen(t *testing.T) {
-	for name, r := range cases(t, "testdata") {
+	for name, r := range reporttest.Cases(t, "testdata") {
 		if name == "hostile" {
 			continue // odd backquotes keep its words together
 		}
 		for _, width := range []int{40, 60, 80, 120} {
-			for line := range strings.Lines(show(t, Formats, r, "text", layout.Style{Width: width})) {
+			for line := range strings.Lines(reporttest.Show(t, formats.All, r, "text", layout.Style{Width: width})) {
 				line = strings.TrimSuffix(line, "\n")
 				text := strings.TrimSpace(line)
 				_, afterLabel, _ := strings.Cut(text, "  ")
@@ -72,7 +75,7 @@ func TestTargetsAlike(t *testing.T) {
 	}
 	v := verdict.Verdict{Outcome: verdict.Incompatible, Findings: []verdict.Finding{none("g5.xlarge", "A10G"), none("g6.xlarge", "L4"), none("g6.2xlarge", "L4")},
 		Judged: []verdict.Judged{{Target: "p3.2xlarge", Module: "proprietary"}, {Target: "g5.xlarge"}, {Target: "p6-b200.48xlarge", Module: "open"}}}
-	text := show(t, Formats, Report{Verdict: v}, "text", layout.Style{})
+	text := reporttest.Show(t, formats.All, report.Report{Verdict: v}, "text", layout.Style{})
 	for want, times := range map[string]int{
 		"driver-missing: driver on g5.xlarge, g6.xlarge and g6.2xlarge": 1, "no driver is installed for L4": 1, "sudo apt-get install -y driver": 1, "1 error,": 1,
 		"p6-b200.48xlarge needs the open kernel module, p3.2xlarge needs the proprietary one; make an AMI for each": 1,

@@ -11,16 +11,16 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// statement is a finding together with every subject and target to which it applies, and the variants for targets with
+// Statement is a finding together with every subject and target to which it applies, and the variants for targets with
 // other GPUs.
-type statement struct {
+type Statement struct {
 	verdict.Finding
-	subjects, targets, others []string
+	Subjects, Targets, Variants []string
 }
 
-// joinFindings joins findings that differ only in target and, if shown in brief, in subject. It also joins the findings
+// JoinFindings joins findings that differ only in target and, if shown in brief, in subject. It also joins the findings
 // of targets with other GPUs that have the same fix. A joined finding takes the place of the first.
-func joinFindings(findings []verdict.Finding, brief func(verdict.Finding) bool) []statement {
+func JoinFindings(findings []verdict.Finding, brief func(verdict.Finding) bool) []Statement {
 	// kind is the key for grouping. Only findings of one rule and severity that share their subject, or their text, can
 	// be alike, so that thousands are not compared with each other.
 	type kind struct {
@@ -29,7 +29,7 @@ func joinFindings(findings []verdict.Finding, brief func(verdict.Finding) bool) 
 		subject  string
 		message  string
 	}
-	var list []statement
+	var list []Statement
 	met := map[kind][]int{} // of the list
 	for _, f := range findings {
 		about, words := kind{f.Rule, f.Severity, f.Subject, ""}, kind{f.Rule, f.Severity, "", f.Message}
@@ -41,19 +41,19 @@ func joinFindings(findings []verdict.Finding, brief func(verdict.Finding) bool) 
 		if n := slices.IndexFunc(near, func(i int) bool { return alike(list[i].Finding, f, brief(f)) }); n >= 0 {
 			i = near[n]
 		} else {
-			list = append(list, statement{Finding: f})
+			list = append(list, Statement{Finding: f})
 			met[about], met[words] = append(met[about], i), append(met[words], i)
 		}
 		if f.Message != list[i].Message {
-			list[i].others = layout.AppendUnique(list[i].others, f.Message)
+			list[i].Variants = layout.AppendUnique(list[i].Variants, f.Message)
 		}
 		for _, e := range f.Evidence {
 			if !slices.Contains(list[i].Evidence, e) && !brief(f) {
 				list[i].Evidence = append(slices.Clone(list[i].Evidence), e)
 			}
 		}
-		list[i].subjects = layout.AppendUnique(list[i].subjects, f.Subject)
-		list[i].targets = layout.AppendUnique(list[i].targets, f.Target)
+		list[i].Subjects = layout.AppendUnique(list[i].Subjects, f.Subject)
+		list[i].Targets = layout.AppendUnique(list[i].Targets, f.Target)
 	}
 	return list
 }
@@ -71,18 +71,18 @@ func alike(a, b verdict.Finding, brief bool) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// ofSeverity returns the findings of one severity.
-func ofSeverity(findings []statement, s verdict.Severity) []statement {
-	return slices.DeleteFunc(slices.Clone(findings), func(f statement) bool { return f.Severity != s })
+// SelectSeverity returns the findings of one severity.
+func SelectSeverity(findings []Statement, s verdict.Severity) []Statement {
+	return slices.DeleteFunc(slices.Clone(findings), func(f Statement) bool { return f.Severity != s })
 }
 
 // partsOfMachine lists subjects that exist once, so that a sentence about them needs no name.
 var partsOfMachine = []string{"driver", "GPUs", "fabric", "limits", "job"}
 
-// sentence returns a finding as a complete sentence, with its subject.
-func sentence(f verdict.Finding) string {
-	if driver := evidence(f, "driver"); f.Rule == "driver-too-old" && driver != nil {
-		return fmt.Sprintf("%s cannot run on driver %s", subjectOf(f), driver.Value)
+// FormatSentence returns a finding as a complete sentence, with its subject.
+func FormatSentence(f verdict.Finding) string {
+	if driver := findEvidence(f, "driver"); f.Rule == "driver-too-old" && driver != nil {
+		return fmt.Sprintf("%s cannot run on driver %s", NameSubject(f), driver.Value)
 	}
 	if f.Subject == verdict.StatedSubject {
 		return layout.LowerFirst(f.Message)
@@ -93,14 +93,14 @@ func sentence(f verdict.Finding) string {
 	if strings.Contains(strings.ToLower(f.Message), strings.ToLower(cmp.Or(f.About.Name, f.Subject))) {
 		return f.Message
 	}
-	return subjectOf(f) + ": " + f.Message
+	return NameSubject(f) + ": " + f.Message
 }
 
-// subjectOf returns the subject of a finding without its place: "torch 2.9.0+cu130".
-func subjectOf(f verdict.Finding) string { return cmp.Or(f.About.Words(), f.Subject) }
+// NameSubject returns the subject of a finding without its place: "torch 2.9.0+cu130".
+func NameSubject(f verdict.Finding) string { return cmp.Or(f.About.Words(), f.Subject) }
 
-// evidence returns the evidence with a fact's name, or nil.
-func evidence(f verdict.Finding, fact string) *verdict.Evidence {
+// findEvidence returns the evidence with a fact's name, or nil.
+func findEvidence(f verdict.Finding, fact string) *verdict.Evidence {
 	i := slices.IndexFunc(f.Evidence, func(e verdict.Evidence) bool { return strings.EqualFold(e.Fact, fact) })
 	if i < 0 {
 		return nil
@@ -108,8 +108,9 @@ func evidence(f verdict.Finding, fact string) *verdict.Evidence {
 	return &f.Evidence[i]
 }
 
-// neededFact returns the fact that a finding's need is about, by its first word: the driver for "driver >= 580.65.06".
-func neededFact(f verdict.Finding) *verdict.Evidence {
+// FindNeededFact returns the fact that a finding's need is about, by its first word: the driver for "driver >=
+// 580.65.06".
+func FindNeededFact(f verdict.Finding) *verdict.Evidence {
 	word, _, _ := strings.Cut(f.Need, " ")
-	return evidence(f, word)
+	return findEvidence(f, word)
 }

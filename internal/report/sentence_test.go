@@ -29,7 +29,7 @@ func TestSentence(t *testing.T) {
 			"nvidia-nccl-cu12 and nvidia-nccl-cu13: both own nvidia/nccl/lib"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := sentence(test.finding); got != test.want {
+			if got := FormatSentence(test.finding); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
@@ -41,10 +41,10 @@ func TestTogether(t *testing.T) {
 		return verdict.Finding{Rule: "r", Severity: verdict.Error, Subject: "s", Target: target, Message: message}
 	}
 	whole := func(verdict.Finding) bool { return false }
-	got := joinFindings([]verdict.Finding{on("a", "x"), on("b", "x"), on("c", "y"), on("d", "x")}, whole)
+	got := JoinFindings([]verdict.Finding{on("a", "x"), on("b", "x"), on("c", "y"), on("d", "x")}, whole)
 	var targets [][]string
 	for _, s := range got {
-		targets = append(targets, s.targets)
+		targets = append(targets, s.Targets)
 	}
 	if diff := cmp.Diff([][]string{{"a", "b", "d"}, {"c"}}, targets); diff != "" {
 		t.Errorf("targets (-want +got):\n%s", diff)
@@ -68,12 +68,12 @@ func TestSentencesReadParts(t *testing.T) {
 		{requires.MissingFact{}, "reworded: the whole"},
 	} {
 		c.missing.Missing = "reworded: the whole"
-		if got := open(verdict.Missing{MissingFact: c.missing}); got != c.want {
+		if got := DescribeMissing(verdict.Missing{MissingFact: c.missing}); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.missing, got, c.want)
 		}
 	}
 	f := verdict.Finding{Subject: "reworded in /elsewhere", Message: "fails", About: verdict.SubjectParts{Name: "torch", Version: "2.9.0", Place: "/opt/venv"}}
-	if got := sentence(f); got != "torch 2.9.0: fails" {
+	if got := FormatSentence(f); got != "torch 2.9.0: fails" {
 		t.Errorf("%q", got)
 	}
 }

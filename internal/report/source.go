@@ -10,9 +10,9 @@ import (
 // sourcePlace matches the place of a fact from a requirements file or a lock: "line 3", "package torch".
 var sourcePlace = lazyregexp.New(`^(?:line (\d+)|package .+)$`)
 
-// sourceLine returns the line of the judged file that a finding is based on, or the first line if a lock names a
+// FindSourceLine returns the line of the judged file that a finding is based on, or the first line if a lock names a
 // package. It returns false if there is none.
-func sourceLine(f verdict.Finding, r Report) (int, bool) {
+func FindSourceLine(f verdict.Finding, r Report) (int, bool) {
 	if r.Source == "" {
 		return 0, false
 	}

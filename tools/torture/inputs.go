@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"cudacompat/internal/report"
+	"cudacompat/internal/report/formats"
 )
 
 // A seed is a good input, and the command that reads it.
@@ -91,9 +91,9 @@ func (s seed) broken(b *bench) {
 		b.tally.fault("crashes", "torture itself: %v", err)
 		return
 	}
-	format := report.Formats[b.random.IntN(len(report.Formats))].Name
+	format := formats.All[b.random.IntN(len(formats.All))].Name
 	if s.args[0] == "explain" {
-		format = report.Formats[b.random.IntN(2)].Name
+		format = formats.All[b.random.IntN(2)].Name
 	}
 	args := []string{b.binary}
 	for _, arg := range s.args {

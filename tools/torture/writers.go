@@ -12,7 +12,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"cudacompat/internal/report"
+	"cudacompat/internal/report/formats"
+	"cudacompat/internal/report/needs"
 )
 
 // written returns much to say, in every format of a report, with time and with so little that it ends while all of that
@@ -21,7 +22,7 @@ func written() (list []bomb) {
 	facts := documents["facts or a report from cudacompat"]
 	environments := document{head: factsHead + `"environments":[{}`, tail: "]}",
 		part: `,{"path":"/e%d","active":true,"builds":[{"name":"torch","version":"2.9.0+cu130","cuda":"13.0"}]}`}
-	for _, format := range report.Formats {
+	for _, format := range formats.All {
 		for _, of := range []struct {
 			name  string
 			text  []byte
@@ -36,7 +37,7 @@ func written() (list []bomb) {
 				args:  []string{"check", "{}/input", "-o", format.Name}, plain: format.Name != "json" && format.Name != "sarif"})
 		}
 	}
-	for _, format := range report.RequireDiffFormats {
+	for _, format := range needs.DiffFormats {
 		list = append(list, bomb{name: "requires: a comparison in 1 ms as " + format.Name, limit: time.Millisecond,
 			plant: file("requirements.txt", repeated("torch==2.9.0\n", 1)), plain: true,
 			args: []string{"requires", "{}/requirements.txt", "--diff", "{}/requirements.txt", "-o", format.Name}})

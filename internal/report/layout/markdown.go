@@ -13,7 +13,7 @@ const pageWidth = 80
 var listMark = lazyregexp.New(`^(-|\d+\.) +`)
 
 // RenderMarkdown formats a page for a terminal: headings without marks, prose folded and indented by two columns, code
-// blocks unchanged. It supports only the Markdown of docs/rules, Word and Cause.
+// blocks unchanged. It supports only the Markdown of docs/rules and of package diagnosis.
 func RenderMarkdown(markdown []byte, s Style) []byte {
 	s.Width = min(s.Width, pageWidth)
 	l := markdownWriter{Page: &Page{Style: s}}
