@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"cudacompat/internal/inputs"
 	"cudacompat/internal/usage"
 	"cudacompat/probe"
 	"cudacompat/probe/facts"
@@ -22,7 +23,7 @@ func factsAfterPlan(ctx context.Context, plan probe.Facts, env, file string, lim
 	}
 	if plan.Plan == nil {
 		return probe.Facts{}, &usage.Error{Message: fmt.Sprintf("--env: %q says what is there, not what an installer would change",
-			inputLabel(file)), Hint: "give what `uv pip install --dry-run` or `pip install --dry-run` prints, or pip's --report"}
+			inputs.Label(file)), Hint: "give what `uv pip install --dry-run` or `pip install --dry-run` prints, or pip's --report"}
 	}
 	if inPage {
 		return probe.Facts{}, errInPage

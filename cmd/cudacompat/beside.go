@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/deadline"
+	"cudacompat/internal/inputs"
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs"
 	"cudacompat/internal/logs/signature"
@@ -22,7 +23,7 @@ import (
 	"cudacompat/probe"
 )
 
-// oneMachine rejects flags that name two machines.
+// inputs.RejectSeveralMachines rejects flags that name two machines.
 func (f *explainFlags) oneMachine() error {
 	here := f.here || len(f.envs) > 0
 	switch {
@@ -46,16 +47,16 @@ func (f *explainFlags) targets() ([]matrix.Target, error) {
 	}
 	target := matrix.Target{Driver: f.tables.DriverOf(f.driver)}
 	if f.on != "" && !f.tables.HasInstance(f.on) {
-		return nil, usage.RejectUnknownOfMany("GPU instance type", f.on, f.tables.InstanceNames(), listInstances)
+		return nil, usage.RejectUnknownOfMany("GPU instance type", f.on, f.tables.InstanceNames(), inputs.InstancesCommand)
 	}
 	target.Instance = f.on
 	if f.gpu != "" {
 		var err error
-		if target.GPUs, err = parseGPUs(f.gpu); err != nil {
+		if target.GPUs, err = inputs.ParseGPUs(f.gpu); err != nil {
 			return nil, err
 		}
 	}
-	return []matrix.Target{target}, checkTarget(target, f.tables)
+	return []matrix.Target{target}, inputs.CheckTarget(target, f.tables)
 }
 
 // apartFromMachine returns the logs among several files. One that describes a machine, such as nvidia-smi's output, and
@@ -93,7 +94,7 @@ func (f *explainFlags) apartFromMachine(ctx context.Context, names []string) (fi
 // describesMachine reports whether a file is a report, a list of packages or facts, and shows no error.
 func describesMachine(ctx context.Context, all []signature.Signature, name string) bool {
 	info, err := os.Stat(name)
-	if name == "-" || err != nil || !info.Mode().IsRegular() || info.Size() > givenCap {
+	if name == "-" || err != nil || !info.Mode().IsRegular() || info.Size() > inputs.MaxFile {
 		return false
 	}
 	data, err := os.ReadFile(name)
@@ -158,7 +159,7 @@ func (f *explainFlags) machine(ctx context.Context, d *logs.Diagnosis, head []by
 	case f.facts != "":
 		reading, cancel := deadline.Set(ctx, deadline.Check)
 		defer cancel()
-		facts, err := deadline.Run(reading, func() (probe.Facts, error) { return givenFacts(f.facts, "", "", stdin) })
+		facts, err := deadline.Run(reading, func() (probe.Facts, error) { return inputs.ReadFacts(f.facts, "", "", stdin) })
 		if late := new(deadline.Error); errors.As(err, &late) {
 			err = &deadline.Error{Err: fmt.Errorf("cannot read %q: %w", f.facts, late), Hint: "give more --timeout, or a file"}
 		}
@@ -183,14 +184,14 @@ func (f *explainFlags) machine(ctx context.Context, d *logs.Diagnosis, head []by
 func (f *explainFlags) machineOf(ctx context.Context, names []string) (*machine, error) {
 	reading, cancel := deadline.Set(ctx, deadline.Check)
 	defer cancel()
-	list, err := givenInTime(reading, names, "", "", nil)
+	list, err := inputs.ReadInTime(reading, names, "", "", nil)
 	if err == nil && len(list) > 1 {
 		err = &usage.Error{Message: fmt.Sprintf("%s describe %d machines", strings.Join(names, ", "), len(list)), Hint: "give the description of the log's machine only"}
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &machine{facts: list[0].facts, with: "the facts in " + verdict.JoinAnd(names)}, list[0].foreign
+	return &machine{facts: list[0].Facts, with: "the facts in " + verdict.JoinAnd(names)}, list[0].Foreign
 }
 
 func (f *explainFlags) thisMachine(ctx context.Context, why string) (*machine, error) {

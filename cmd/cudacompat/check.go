@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"cudacompat/internal/deadline"
+	"cudacompat/internal/inputs"
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs"
 	"cudacompat/internal/report"
@@ -81,14 +82,14 @@ func checkCommand(s streams) *cobra.Command {
 // run judges images or documents. The first bytes of standard input decide which one it is, and they may never come, so
 // this is bounded, too.
 func (f *checkFlags) run(ctx context.Context, args []string, bounded bool, s streams) error {
-	if slices.Equal(args, []string{listExamples}) {
-		for _, name := range exampleNames() {
-			fmt.Fprintln(s.out, examplePrefix+name)
+	if slices.Equal(args, []string{inputs.ExampleList}) {
+		for _, name := range inputs.ExampleNames() {
+			fmt.Fprintln(s.out, inputs.ExamplePrefix+name)
 		}
 		return nil
 	}
-	if standardInputTwice(args) {
-		return errTwiceStdin
+	if inputs.NamesStandardInputTwice(args) {
+		return inputs.ErrStandardInputTwice
 	}
 	limit := deadline.Image
 	if bounded {
@@ -97,15 +98,15 @@ func (f *checkFlags) run(ctx context.Context, args []string, bounded bool, s str
 	waiting, cancel := deadline.Set(ctx, limit)
 	defer cancel()
 	type input struct {
-		images []*imageSource
+		images []*inputs.Image
 		in     io.Reader
 	}
 	found, err := deadline.Run(waiting, func() (input, error) {
-		images, in, err := imagesNamed(args, s.in)
+		images, in, err := inputs.FindImages(args, s.in)
 		if err == nil && len(images) == 0 {
-			var image *imageSource
-			if image, in = imageNamed(inputName(args), in); image != nil {
-				images = []*imageSource{image}
+			var image *inputs.Image
+			if image, in = inputs.FindImage(inputs.JoinNames(args), in); image != nil {
+				images = []*inputs.Image{image}
 			}
 		}
 		return input{images, in}, err
@@ -124,7 +125,7 @@ func (f *checkFlags) run(ctx context.Context, args []string, bounded bool, s str
 		return f.checkDocuments(ctx, args, s)
 	}
 	if len(found.images) == 1 { // each of several is closed where it was read
-		defer found.images[0].done()
+		defer found.images[0].Close()
 	}
 	f.limit = limit
 	return f.checkImages(ctx, found.images, s)
@@ -138,19 +139,14 @@ func (f *checkFlags) checkUnread(ctx context.Context, args []string, late *deadl
 	if err != nil {
 		return err
 	}
-	return f.check(ctx, job, []description{unread(args, late)}, "", s)
+	return f.check(ctx, job, []inputs.Description{inputs.DescribeUnread(args, late)}, "", s)
 }
 
 // unreadTimeout is the time for reporting that nothing was read, after the deadline.
 const unreadTimeout = 2 * time.Second
 
-// unread describes a machine of which nothing was read in time.
-func unread(args []string, late *deadline.Error) description {
-	return description{facts: probe.Facts{Unread: []facts.Unread{{Place: inputLabel(inputName(args)), Reason: late.Error(), Kind: facts.UnreadCut}}}}
-}
-
 // checkImages judges what is in images.
-func (f *checkFlags) checkImages(ctx context.Context, images []*imageSource, s streams) error {
+func (f *checkFlags) checkImages(ctx context.Context, images []*inputs.Image, s streams) error {
 	if f.env != "" || f.includeRoot != "" {
 		return &usage.Error{Message: "--env and --include-root mean nothing to an image", Hint: "leave them out"}
 	}
@@ -163,23 +159,23 @@ func (f *checkFlags) checkImages(ctx context.Context, images []*imageSource, s s
 	if err != nil {
 		return err
 	}
-	opt, err := imageOptions(f.platform, job.tables, job.targets)
+	opt, err := inputs.ImageOptions(f.platform, job.tables, job.targets)
 	if err != nil {
 		return err
 	}
-	found, err := images[0].facts(ctx, f.limit, opt, s.err)
+	found, err := images[0].Facts(ctx, f.limit, opt, s.err)
 	if err != nil {
 		return err
 	}
-	if f.platform == onWSL {
-		found = applyPlatform(onWSL, found)
+	if f.platform == inputs.WSL {
+		found = inputs.ApplyPlatform(inputs.WSL, found)
 	}
-	return f.check(ctx, job, []description{{facts: found}}, "", s)
+	return f.check(ctx, job, []inputs.Description{{Facts: found}}, "", s)
 }
 
 // checkDocuments judges the machines that files and releases describe.
 func (f *checkFlags) checkDocuments(ctx context.Context, args []string, s streams) error {
-	if err := notImage(f.platform, inputLabel(inputName(args))); err != nil {
+	if err := inputs.RejectPlatform(f.platform, inputs.Label(inputs.JoinNames(args))); err != nil {
 		return err
 	}
 	ctx, cancel := deadline.Set(ctx, f.limit)
@@ -188,22 +184,22 @@ func (f *checkFlags) checkDocuments(ctx context.Context, args []string, s stream
 	if err != nil {
 		return err
 	}
-	machines, err := givenInTime(ctx, args, f.python, f.includeRoot, s.in)
+	machines, err := inputs.ReadInTime(ctx, args, f.python, f.includeRoot, s.in)
 	if err == nil && f.env != "" {
-		err = machines[0].foreign
+		err = machines[0].Foreign
 	}
 	if err == nil && f.env != "" {
-		machines[0].facts, err = factsAfterPlan(ctx, machines[0].facts, f.env, inputName(args), f.limit)
+		machines[0].Facts, err = factsAfterPlan(ctx, machines[0].Facts, f.env, inputs.JoinNames(args), f.limit)
 	}
 	if err != nil {
 		return err
 	}
 	job.platform = f.platform
 	for i := range machines {
-		machines[i].facts = applyPlatform(f.platform, machines[i].facts)
-		remarkOverridden(s.err, job, inputLabel(cmp.Or(machines[i].name, inputName(args))), machines[i].facts)
+		machines[i].Facts = inputs.ApplyPlatform(f.platform, machines[i].Facts)
+		remarkOverridden(s.err, job, inputs.Label(cmp.Or(machines[i].Name, inputs.JoinNames(args))), machines[i].Facts)
 		if f.platform == "" {
-			machines[i].facts = assumeWindows(job.tables, machines[i].facts, job.targets, s.err)
+			machines[i].Facts = inputs.AssumeWindows(job.tables, machines[i].Facts, job.targets, s.err)
 		}
 	}
 	from := ""
@@ -255,7 +251,7 @@ func namesChipsOf(t *matrix.Tables, words []string, f probe.Facts) bool {
 // source returns the file as seen from the working directory, in a workflow the repository; empty for what is no file,
 // and for facts, whose lines are those of another file.
 func source(name string) string {
-	if !isFile(name) || filepath.Ext(name) == ".json" {
+	if !inputs.IsFile(name) || filepath.Ext(name) == ".json" {
 		return ""
 	}
 	if here, err := os.Getwd(); err == nil && filepath.IsAbs(name) {
@@ -267,7 +263,7 @@ func source(name string) string {
 }
 
 // check judges each machine that the documents describe and writes one report. from is the file, if there is one.
-func (f *judgeFlags) check(ctx context.Context, job job, machines []description, from string, s streams) error {
+func (f *judgeFlags) check(ctx context.Context, job job, machines []inputs.Description, from string, s streams) error {
 	var reports []report.Report
 	for _, m := range machines {
 		r, err := f.judgeOne(ctx, job, m)
@@ -292,31 +288,31 @@ func (f *judgeFlags) check(ctx context.Context, job job, machines []description,
 // judgeOne judges one machine together with the error that was pasted with it. An error that happened is a fact: if its
 // cause is certain and a rule knows it, that rule reports it, as explain would. Otherwise a machine whose versions all
 // fit is still not compatible, because nothing that was compared explains the error.
-func (f *judgeFlags) judgeOne(ctx context.Context, job job, m description) (report.Report, error) {
-	found := func() (probe.Facts, error) { return m.facts, nil }
+func (f *judgeFlags) judgeOne(ctx context.Context, job job, m inputs.Description) (report.Report, error) {
+	found := func() (probe.Facts, error) { return m.Facts, nil }
 	left, err := f.logOf(ctx, &job, m)
-	if left && len(m.facts.Environments) == 0 { // there is nothing else to judge
-		m.facts.Unread = append(slices.Clone(m.facts.Unread), facts.Unread{Place: "the error in the text", Kind: facts.UnreadNeeded,
+	if left && len(m.Facts.Environments) == 0 { // there is nothing else to judge
+		m.Facts.Unread = append(slices.Clone(m.Facts.Unread), facts.Unread{Place: "the error in the text", Kind: facts.UnreadNeeded,
 			Reason: "it comes from another machine than the one that the flags name"})
 	}
 	if err == nil && job.log == nil {
-		err = m.foreign
+		err = m.Foreign
 	}
-	if err == nil && (m.foreign == nil || len(m.unknown) > 1) {
-		err = f.refuseUnknown(ctx, m.unknown)
+	if err == nil && (m.Foreign == nil || len(m.Unknown) > 1) {
+		err = f.refuseUnknown(ctx, m.Unknown)
 	}
 	if err != nil {
 		return report.Report{}, err
 	}
 	if job.log != nil && atFault(job.log.Blame) {
-		m.facts.Observed.Named = "" // the error says more of it than that its release is not known
-		m.facts.Observed.Stated = stated(job.log, &m.facts)
+		m.Facts.Observed.Named = "" // the error says more of it than that its release is not known
+		m.Facts.Observed.Stated = stated(job.log, &m.Facts)
 	}
 	r, err := job.judge(ctx, found)
 	if err != nil || r.Log == nil || r.Outcome != verdict.Compatible || !atFault(r.Log.Blame) {
 		return r, err
 	}
-	m.facts.Unread = append(slices.Clone(m.facts.Unread), facts.Unread{Place: "the error that was pasted", Kind: facts.UnreadNeeded,
+	m.Facts.Unread = append(slices.Clone(m.Facts.Unread), facts.Unread{Place: "the error that was pasted", Kind: facts.UnreadNeeded,
 		Reason: "nothing that was compared explains it: " + strings.TrimSuffix(r.Log.Because, ".")})
 	return job.judge(ctx, found)
 }
@@ -339,21 +335,21 @@ func atFault(b logs.Blame) bool { return b == logs.Environment || b == logs.Hard
 
 // logOf returns what the text of a machine shows beside what it describes. Flags that name another machine leave it out,
 // which is said.
-func (f *judgeFlags) logOf(ctx context.Context, job *job, m description) (left bool, err error) {
+func (f *judgeFlags) logOf(ctx context.Context, job *job, m inputs.Description) (left bool, err error) {
 	job.log = nil
-	if !m.pasted {
+	if !m.Pasted {
 		return false, nil
 	}
 	all, err := f.signatures(f.tables)
 	if err != nil {
 		return false, err
 	}
-	d, err := logs.Read(ctx, all, []logs.Source{{Name: "-", Reader: bytes.NewReader(m.text)}})
+	d, err := logs.Read(ctx, all, []logs.Source{{Name: "-", Reader: bytes.NewReader(m.Text)}})
 	if err != nil || d.Cause == logs.NothingFound || d.Blame == logs.None {
 		return false, nil
 	}
 	if slices.ContainsFunc(job.targets, func(t matrix.Target) bool {
-		return t.OtherThan(job.tables, &m.facts) || t.Driver != "" && d.Rule == "driver-missing"
+		return t.OtherThan(job.tables, &m.Facts) || t.Driver != "" && d.Rule == "driver-missing"
 	}) {
 		terminal.Complain(job.remarks, "the error in the text is left out: --driver, --gpu or --instance names another machine than the text",
 			"leave the flag out, or explain the error by itself: cudacompat explain FILE")
@@ -365,7 +361,7 @@ func (f *judgeFlags) logOf(ctx context.Context, job *job, m description) (left b
 
 // refuseUnknown returns an error that names the first text in which nothing was recognised. Other files do not make up
 // for it.
-func (f *judgeFlags) refuseUnknown(ctx context.Context, texts []unknownText) error {
+func (f *judgeFlags) refuseUnknown(ctx context.Context, texts []inputs.UnknownText) error {
 	if len(texts) == 0 {
 		return nil
 	}
@@ -374,23 +370,13 @@ func (f *judgeFlags) refuseUnknown(ctx context.Context, texts []unknownText) err
 		return err
 	}
 	for _, t := range texts {
-		d, err := logs.Read(ctx, all, []logs.Source{{Name: "-", Reader: bytes.NewReader(t.text)}})
+		d, err := logs.Read(ctx, all, []logs.Source{{Name: "-", Reader: bytes.NewReader(t.Text)}})
 		switch {
 		case err != nil:
 			return err
 		case d.Cause == logs.NothingFound:
-			return t.err
+			return t.Err
 		}
 	}
 	return nil
-}
-
-// givenInTime reads files of facts. A file that does not arrive in time was not looked at, which leaves the outcome
-// open.
-func givenInTime(ctx context.Context, args []string, python, includeRoot string, stdin io.Reader) ([]description, error) {
-	read, err := deadline.Run(ctx, func() ([]description, error) { return givenAll(args, python, includeRoot, stdin) })
-	if late := new(deadline.Error); errors.As(err, &late) {
-		return []description{unread(args, late)}, nil
-	}
-	return read, err
 }

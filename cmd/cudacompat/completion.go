@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/inputs"
 	"cudacompat/internal/output"
 	"cudacompat/internal/report"
 	"cudacompat/internal/report/catalog"
@@ -54,8 +55,8 @@ func completionCommand(s streams) *cobra.Command {
 // is not completed here is a file. Only a shell's request needs this (cobra.ShellCompRequestCmd).
 func completeValues(root *cobra.Command) {
 	t := matrix.Embedded()
-	flags := map[string][]string{"gpu": gpuNames(t), "instance": t.InstanceNames(), "want": matrix.PackageNames(t),
-		"platform": systems, "choice": choiceNames(), "require": matrix.Requirements(), "ignore": ruleIDs(),
+	flags := map[string][]string{"gpu": inputs.ListGPUs(t), "instance": t.InstanceNames(), "want": matrix.PackageNames(t),
+		"platform": inputs.Systems, "choice": choiceNames(), "require": matrix.Requirements(), "ignore": ruleIDs(),
 		"fail-on": failOnWords, "color": output.ColourWords}
 	for _, c := range root.Commands() {
 		for name, values := range flags {
@@ -83,8 +84,8 @@ func formatNames() map[string][]string {
 // argumentWords returns the words that a command takes as its first argument, by command.
 func argumentWords(t *matrix.Tables) map[string][]string {
 	words := map[string][]string{"explain": ruleIDs(), "matrix": append(tables.Names(), "why")}
-	for _, name := range exampleNames() {
-		words["check"] = append(words["check"], examplePrefix+name)
+	for _, name := range inputs.ExampleNames() {
+		words["check"] = append(words["check"], inputs.ExamplePrefix+name)
 	}
 	if names, err := schemaNames(); err == nil {
 		words["schema"] = names

@@ -16,6 +16,7 @@ import (
 
 	"cudacompat/internal/budget"
 	"cudacompat/internal/deadline"
+	"cudacompat/internal/inputs"
 	"cudacompat/internal/output"
 	"cudacompat/internal/report"
 	"cudacompat/internal/report/layout"
@@ -209,7 +210,7 @@ func TestWritesPastTheEnd(t *testing.T) {
 	if err := os.WriteFile(file, []byte(strings.TrimSuffix(body, ",")+"]}"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	facts, err := givenFacts(file, "", "", nil)
+	facts, err := inputs.ReadFacts(file, "", "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,11 +251,11 @@ func TestNoMemoryIsInconclusive(t *testing.T) {
 	ctx, end := context.WithCancelCause(t.Context())
 	spent := budget.New(ctx, 0, 0).Keep(1, 1)
 	end(spent)
-	read, err := givenInTime(ctx, []string{pipe(t)}, "", "", strings.NewReader(""))
+	read, err := inputs.ReadInTime(ctx, []string{pipe(t)}, "", "", strings.NewReader(""))
 	if err != nil || len(read) != 1 {
 		t.Fatalf("%+v, %v", read, err)
 	}
-	unread := read[0].facts.Unread
+	unread := read[0].Facts.Unread
 	if len(unread) != 1 || unread[0].Kind != facts.UnreadCut || unread[0].Reason != spent.Error() {
 		t.Errorf("%+v", unread)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"cudacompat/internal/config"
 	"cudacompat/internal/deadline"
+	"cudacompat/internal/inputs"
 	"cudacompat/internal/logs"
 	"cudacompat/internal/output"
 	"cudacompat/internal/report"
@@ -101,7 +102,7 @@ func (f *doctorFlags) diagnosis(ctx context.Context, stdin io.Reader) (logs.Diag
 	if err != nil {
 		return logs.Diagnosis{}, err
 	}
-	d, _, err := diagnose(ctx, all, []string{f.log}, f.timeout, stdin)
+	d, _, err := inputs.ReadLogs(ctx, all, []string{f.log}, f.timeout, stdin)
 	return d, err
 }
 
@@ -238,7 +239,7 @@ func (j job) judge(ctx context.Context, facts func() (probe.Facts, error)) (repo
 	if j.verbose != nil {
 		plaintext.WriteProbes(j.verbose, found.Probes)
 	}
-	if err := refuseWindowsDriver(j.tables, found.System, j.platform, j.targets...); err != nil {
+	if err := inputs.RefuseWindowsDriver(j.tables, found.System, j.platform, j.targets...); err != nil {
 		return report.Report{}, err
 	}
 	found.Complete()
@@ -281,7 +282,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 
 // noArgsHint says which command takes a file, if a file was given; otherwise where the flags are.
 func noArgsHint(command, arg string) string {
-	if command == "pins" && isFile(arg) && exists(arg) {
+	if command == "pins" && inputs.IsFile(arg) && inputs.Exists(arg) {
 		return "cudacompat check " + pin.Word(arg) + " judges the file; pins takes a machine: cudacompat pins --driver " + report.ExampleDriver + " --gpu L4"
 	}
 	return "cudacompat " + command + " --help"

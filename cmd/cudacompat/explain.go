@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 
 	"cudacompat/docs"
 	"cudacompat/internal/deadline"
+	"cudacompat/internal/inputs"
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs"
 	"cudacompat/internal/logs/signature"
@@ -82,7 +82,7 @@ func explainCommand(s streams) *cobra.Command {
 				}
 			}
 			if len(args) == 0 {
-				if s.in = pipedInput(s.in); s.in != nil {
+				if s.in = inputs.OpenPipe(s.in); s.in != nil {
 					return f.logs(ctx, []string{"-"}, s)
 				}
 			}
@@ -118,35 +118,6 @@ func explainCommand(s streams) *cobra.Command {
 	return cmd
 }
 
-// pipeWait is how long explain waits for the first byte of a pipe that no argument names. Many programs leave one open.
-const pipeWait = 2 * time.Second
-
-// pipedInput returns standard input if it is a pipe or file with data, and nil otherwise.
-func pipedInput(in io.Reader) io.Reader {
-	file, ok := in.(*os.File)
-	if !ok {
-		return nil
-	}
-	info, err := file.Stat()
-	if err != nil || !info.Mode().IsRegular() && info.Mode()&os.ModeNamedPipe == 0 {
-		return nil
-	}
-	head := bufio.NewReader(file)
-	first := make(chan error, 1)
-	go func() {
-		_, err := head.Peek(1)
-		first <- err
-	}()
-	select {
-	case err := <-first:
-		if err == nil {
-			return head
-		}
-	case <-time.After(pipeWait):
-	}
-	return nil
-}
-
 // isLog reports whether an argument names something to read: an existing path, or standard input.
 func isLog(name string) bool {
 	_, err := os.Stat(name)
@@ -157,7 +128,7 @@ func isLog(name string) bool {
 func (f *explainFlags) page(ctx context.Context, text string, s streams) error {
 	name := strings.Join(strings.Fields(text), "")
 	if name == "" {
-		return &usage.Error{Message: "the argument of explain is empty: is a variable unset?", Hint: logHint}
+		return &usage.Error{Message: "the argument of explain is empty: is a variable unset?", Hint: inputs.LogHint}
 	}
 	page, err := f.pageOf(name)
 	switch {
@@ -264,7 +235,7 @@ func (f *explainFlags) cause(name string) ([]byte, error) {
 // misspelt returns the error for an unknown word.
 func (f *explainFlags) misspelt(name string) error {
 	if strings.ContainsAny(name, "/.") && usage.FindNearest(name, names(f.tables)) == "" {
-		return &usage.Error{Message: fmt.Sprintf("there is no file %q", name), Hint: logHint}
+		return &usage.Error{Message: fmt.Sprintf("there is no file %q", name), Hint: inputs.LogHint}
 	}
 	all, err := f.answers()
 	if err != nil {
@@ -333,18 +304,18 @@ func (f *explainFlags) logs(ctx context.Context, names []string, s streams) erro
 	if f.facts == "-" && slices.Contains(names, "-") {
 		return &usage.Error{Message: "the log and --facts are both standard input", Hint: "give one of them as a file"}
 	}
-	if standardInputTwice(names) {
-		return errTwiceStdin
+	if inputs.NamesStandardInputTwice(names) {
+		return inputs.ErrStandardInputTwice
 	}
 	return f.writeDiagnosis(ctx, s, func(all []signature.Signature) (logs.Diagnosis, []byte, error) {
-		return diagnose(ctx, all, names, f.timeout, s.in)
+		return inputs.ReadLogs(ctx, all, names, f.timeout, s.in)
 	})
 }
 
 // text diagnoses lines that stand on the command line.
 func (f *explainFlags) text(ctx context.Context, text string, s streams) error {
 	return f.writeDiagnosis(ctx, s, func(all []signature.Signature) (logs.Diagnosis, []byte, error) {
-		d, err := judgeLogs(ctx, all, []logs.Source{{Name: "the text", Reader: strings.NewReader(text)}})
+		d, err := inputs.JudgeLogs(ctx, all, []logs.Source{{Name: "the text", Reader: strings.NewReader(text)}})
 		return d, []byte(text), err
 	})
 }

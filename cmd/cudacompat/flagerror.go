@@ -12,9 +12,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// listInstances is the command that lists the EC2 instance types, and those of other clouds by the similar EC2 type.
-const listInstances = "cudacompat matrix ec2` and `cudacompat matrix instance_alias"
-
 // flagError rewords pflag's errors.
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
@@ -127,16 +124,4 @@ func flagNames(cmd *cobra.Command) []string {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
 	slices.Sort(names)
 	return names
-}
-
-// atMostOne accepts one argument or none.
-func atMostOne(cmd *cobra.Command, args []string) error {
-	if len(args) < 2 {
-		return nil
-	}
-	hint := "cudacompat " + cmd.Use
-	if pinned := asPinned(strings.Join(args, " ")); pinned != "" && !slices.ContainsFunc(args, exists) {
-		hint = "did you mean " + pinned + "?"
-	}
-	return &usage.Error{Message: fmt.Sprintf("%s takes one argument, not %d", cmd.Name(), len(args)), Hint: hint}
 }

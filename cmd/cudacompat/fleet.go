@@ -11,6 +11,7 @@ import (
 	"cudacompat/internal/deadline"
 	"cudacompat/internal/fleet"
 	"cudacompat/internal/fleet/document"
+	"cudacompat/internal/inputs"
 	"cudacompat/internal/output"
 	"cudacompat/internal/report/nodes"
 	"cudacompat/internal/terminal"
@@ -84,8 +85,8 @@ func (f *fleetFlags) run(ctx context.Context, s streams, args []string) error {
 	if !slices.Contains(failOnWords, f.failOn) {
 		return usage.RejectUnknown("severity for --fail-on", f.failOn, failOnWords)
 	}
-	if standardInputTwice(append(slices.Clone(args), f.expect)) {
-		return errTwiceStdin
+	if inputs.NamesStandardInputTwice(append(slices.Clone(args), f.expect)) {
+		return inputs.ErrStandardInputTwice
 	}
 	outputs, err := output.Parse(fleetFormats(), f.formats, f.colour, f.all, s.out, s.err)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	"cudacompat/internal/config"
 	"cudacompat/internal/deadline"
 	"cudacompat/internal/guard"
+	"cudacompat/internal/inputs"
 	"cudacompat/internal/output"
 	"cudacompat/internal/report"
 	"cudacompat/internal/report/plaintext"
@@ -100,7 +101,7 @@ func (f *guardFlags) guard(ctx context.Context, s streams, argv []string) (code 
 	if err != nil {
 		return 0, &usage.Error{Message: err.Error(), Hint: "guard understands " + guard.Forms}
 	}
-	if err := oneMachine("guard", f.instances, f.gpus); err != nil {
+	if err := inputs.RejectSeveralMachines("guard", f.instances, f.gpus); err != nil {
 		return 0, err
 	}
 	g, err := f.prepareGuard(ctx, s, command)

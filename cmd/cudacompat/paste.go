@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cudacompat/internal/fleet/document"
+	"cudacompat/internal/inputs"
 	"cudacompat/internal/usage"
 	"cudacompat/probe"
 )
@@ -83,7 +84,7 @@ func judgePaste(ctx context.Context, p paste) pasted {
 // isForeign reports whether a text describes neither a machine nor packages to install: it is a log, or nothing.
 func isForeign(text []byte) bool {
 	for _, d := range probe.Machines(probe.Document{Data: text}) {
-		if _, err := probe.GivenFile(d); !errors.Is(err, probe.ErrForeign) || d.Typed || isStructured(text) {
+		if _, err := probe.GivenFile(d); !errors.Is(err, probe.ErrForeign) || d.Typed || inputs.IsStructured(text) {
 			return false
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/deadline"
+	"cudacompat/internal/inputs"
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/offer"
 	"cudacompat/internal/output"
@@ -76,7 +77,7 @@ func (f *pinsFlags) run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	if err := checkSystem(f.platform); err != nil {
+	if err := inputs.CheckSystem(f.platform); err != nil {
 		return err
 	}
 	wants, err := f.parseWants(tables)
@@ -92,9 +93,9 @@ func (f *pinsFlags) run(ctx context.Context, s streams) error {
 		return err
 	}
 	if f.platform == "" {
-		facts = assumeWindows(tables, facts, []matrix.Target{target}, s.err)
+		facts = inputs.AssumeWindows(tables, facts, []matrix.Target{target}, s.err)
 	}
-	if err := refuseWindowsDriver(tables, facts.System, f.platform, target); err != nil {
+	if err := inputs.RefuseWindowsDriver(tables, facts.System, f.platform, target); err != nil {
 		return err
 	}
 	judging, cancel := deadline.StartJudging(reading)
@@ -132,7 +133,7 @@ func (f *pinsFlags) run(ctx context.Context, s streams) error {
 
 // elsewhere reports whether the sets are for a machine that is described, not for this one.
 func (f *pinsFlags) elsewhere() bool {
-	return len(f.instances)+len(f.gpus) > 0 || f.platform == onWindows || f.platform == onWSL
+	return len(f.instances)+len(f.gpus) > 0 || f.platform == inputs.Windows || f.platform == inputs.WSL
 }
 
 func isJSON(spec string) bool { name, _, _ := strings.Cut(spec, "="); return name == "json" }
@@ -141,7 +142,7 @@ func isJSON(spec string) bool { name, _, _ := strings.Cut(spec, "="); return nam
 // about that, so facts then reads only the environments that --env names.
 func (f *pinsFlags) facts(ctx, reading context.Context, says io.Writer) (probe.Facts, error) {
 	if f.elsewhere() && f.root == "" && len(f.envs) == 0 {
-		return applyPlatform(f.platform, probe.Facts{}), nil
+		return inputs.ApplyPlatform(f.platform, probe.Facts{}), nil
 	}
 	h, err := f.host(reading)
 	if err != nil {
@@ -151,7 +152,7 @@ func (f *pinsFlags) facts(ctx, reading context.Context, says io.Writer) (probe.F
 	if f.elsewhere() && f.root == "" {
 		facts = environmentsOf(facts)
 	}
-	return applyPlatform(f.platform, facts), nil
+	return inputs.ApplyPlatform(f.platform, facts), nil
 }
 
 // environmentsOf returns the environments of a machine, without the machine: its kernel, system and C library are not
@@ -171,7 +172,7 @@ const maxWanted = 10
 // noPackage rejects arguments as noArgs does. If one looks like a package, the hint is to name it with --want.
 func noPackage(cmd *cobra.Command, args []string) error {
 	err := noArgs(cmd, args)
-	if len(args) > 0 && wantText.MatchString(args[0]) && !exists(args[0]) {
+	if len(args) > 0 && wantText.MatchString(args[0]) && !inputs.Exists(args[0]) {
 		return &usage.Error{Message: err.Error(), Hint: "cudacompat pins --want " + strings.Join(args, " --want ")}
 	}
 	return err
@@ -209,7 +210,7 @@ func wantOf(t *matrix.Tables, text string) (pin.Want, error) {
 	m := wantText.FindStringSubmatch(text)
 	bad := &usage.Error{Message: fmt.Sprintf("--want %s does not name a package with its releases", text),
 		Hint: "--want vllm, --want flash-attn==2.8.3, --want 'torch>=2.8,<2.10'"}
-	if pinned := asPinned(text); pinned != "" {
+	if pinned := inputs.FindPin(text); pinned != "" {
 		bad.Hint = "did you mean --want " + pinned + "?"
 	}
 	if m == nil {
@@ -243,12 +244,12 @@ func choiceNames() []string {
 
 func (f *pinsFlags) target(tables *matrix.Tables) (matrix.Target, error) {
 	t := matrix.Target{Driver: tables.DriverOf(f.driver), Python: f.python}
-	if err := oneMachine("pins", f.instances, f.gpus); err != nil {
+	if err := inputs.RejectSeveralMachines("pins", f.instances, f.gpus); err != nil {
 		return t, err
 	}
-	list, err := namedMachines(tables, t, f.instances, f.gpus)
+	list, err := inputs.ListTargets(tables, t, f.instances, f.gpus)
 	if err != nil || len(list) > 0 {
 		return append(list, t)[0], err
 	}
-	return t, checkTarget(t, tables)
+	return t, inputs.CheckTarget(t, tables)
 }

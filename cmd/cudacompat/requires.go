@@ -11,6 +11,7 @@ import (
 
 	"cudacompat/internal/config"
 	"cudacompat/internal/deadline"
+	"cudacompat/internal/inputs"
 	"cudacompat/internal/output"
 	"cudacompat/internal/report/needs"
 	"cudacompat/internal/terminal"
@@ -147,8 +148,8 @@ func (f *requiresFlags) question(reading context.Context, s streams, args []stri
 	if asked.artefact, err = f.artefact(args); err != nil {
 		return asked, err
 	}
-	if standardInputTwice([]string{asked.artefact, f.old}) {
-		return asked, errTwiceStdin
+	if inputs.NamesStandardInputTwice([]string{asked.artefact, f.old}) {
+		return asked, inputs.ErrStandardInputTwice
 	}
 	formats := requireFormats()
 	if f.old != "" {
@@ -178,7 +179,7 @@ func (f *requiresFlags) requires(ctx context.Context, asked requiresAsked, facts
 	} else {
 		r.Requirement = matrix.Requires(ctx, tables, facts, f.python)
 	}
-	r.Artefact = inputLabel(name)
+	r.Artefact = inputs.Label(name)
 	if f.supports {
 		r.Supports = &requires.Supports{From: asked.promiseFrom,
 			Targets: matrix.Supports(ctx, tables, facts, asked.promised, asked.promise.platforms)}
@@ -201,14 +202,14 @@ func (f *requiresFlags) requires(ctx context.Context, asked requiresAsked, facts
 
 // undecided returns the result for an artefact that was not read, or not judged, in time: nothing is known about it.
 func (f *requiresFlags) undecided(asked requiresAsked, why error) needs.Requires {
-	nothing := probe.Facts{Unread: []facts.Unread{{Place: inputLabel(asked.artefact), Reason: why.Error(),
+	nothing := probe.Facts{Unread: []facts.Unread{{Place: inputs.Label(asked.artefact), Reason: why.Error(),
 		Kind: facts.UnreadCut}}}
 	nothing.Complete()
 	ended, end := context.WithCancelCause(context.Background())
 	end(why)
 	r := needs.Requires{Facts: nothing,
 		Requirement: matrix.Requires(ended, asked.tables, nothing, f.python)}
-	r.Artefact = inputLabel(asked.artefact)
+	r.Artefact = inputs.Label(asked.artefact)
 	if f.old != "" {
 		r.Diff = &requires.Diff{Old: f.old, Changes: []requires.Change{}, Targets: []requires.TargetChange{},
 			Images: []requires.ImageChange{}, OldUnknown: []requires.Missing{}}
@@ -251,7 +252,7 @@ func (f *requiresFlags) artefact(args []string) (string, error) {
 	case len(args) == 0:
 		return "", nil
 	}
-	return inputName(args), nil
+	return inputs.JoinNames(args), nil
 }
 
 // read returns the facts of a file or, without a name, of what the flags name.
@@ -265,27 +266,27 @@ func (f *requiresFlags) read(ctx, reading context.Context, asked requiresAsked, 
 		defer cancel()
 		waiting = bound
 	}
-	image, in, err := imageNamedInTime(waiting, name, s.in)
+	image, in, err := inputs.FindImageInTime(waiting, name, s.in)
 	if err != nil {
 		return probe.Facts{}, err
 	}
 	if image != nil {
-		opt, err := imageOptions(f.platform, asked.tables, asked.targets)
+		opt, err := inputs.ImageOptions(f.platform, asked.tables, asked.targets)
 		if err != nil {
 			return probe.Facts{}, err
 		}
 		limit := cmp.Or(f.timeout, deadline.Image)
 		reading, cancel := deadline.Set(ctx, limit)
 		defer cancel()
-		defer image.done()
-		return image.facts(reading, limit, opt, s.err)
+		defer image.Close()
+		return image.Facts(reading, limit, opt, s.err)
 	}
-	if err := notImage(f.platform, cmp.Or(inputLabel(name), "a tree")); err != nil && name == asked.artefact {
+	if err := inputs.RejectPlatform(f.platform, cmp.Or(inputs.Label(name), "a tree")); err != nil && name == asked.artefact {
 		return probe.Facts{}, err
 	}
 	s.in = in
 	look := f.lookFlags
-	if name, err = deadline.Run(reading, func() (string, error) { return onlyFileOf(name) }); err != nil {
+	if name, err = deadline.Run(reading, func() (string, error) { return inputs.FindOnlyFile(name) }); err != nil {
 		return probe.Facts{}, err
 	}
 	isDir, err := deadline.Run(reading, func() (bool, error) {
@@ -300,7 +301,7 @@ func (f *requiresFlags) read(ctx, reading context.Context, asked requiresAsked, 
 	case name != "":
 		return f.readGiven(reading, name, s.in)
 	}
-	if isSystem(f.platform) {
+	if inputs.IsSystem(f.platform) {
 		return probe.Facts{}, &usage.Error{Message: "--platform " + f.platform + " is for files, and what is installed is for its own system", Hint: "leave it out"}
 	}
 	h, err := look.host(reading)
@@ -315,25 +316,25 @@ func (f *requiresFlags) read(ctx, reading context.Context, asked requiresAsked, 
 
 // readGiven returns the facts of a file.
 func (f *requiresFlags) readGiven(ctx context.Context, name string, stdin io.Reader) (probe.Facts, error) {
-	if f.platform == onWSL {
+	if f.platform == inputs.WSL {
 		return probe.Facts{}, &usage.Error{Message: "--platform wsl is not for requires: WSL2 runs the wheels for Linux on Windows' driver",
 			Hint: "--platform linux has the wheels' GPUs, and --platform windows the drivers"}
 	}
-	given, err := deadline.Run(ctx, func() (probe.Facts, error) { return givenFacts(name, f.python, f.includeRoot, stdin) })
-	return applyPlatform(f.platform, given), err
+	given, err := deadline.Run(ctx, func() (probe.Facts, error) { return inputs.ReadFacts(name, f.python, f.includeRoot, stdin) })
+	return inputs.ApplyPlatform(f.platform, given), err
 }
 
 // targets returns the named hosts.
 func (f *requiresFlags) targets(tables *matrix.Tables) ([]matrix.Target, error) {
 	base := matrix.Target{Driver: tables.DriverOf(f.driver), Python: f.python}
-	if err := checkTarget(base, tables); err != nil {
+	if err := inputs.CheckTarget(base, tables); err != nil {
 		return nil, err
 	}
 	if f.driver != "" && f.old == "" {
 		return nil, &usage.Error{Message: "--driver means nothing to requires without --diff: the drivers are the answer",
 			Hint: "cudacompat check FILE --driver " + f.driver}
 	}
-	list, err := namedMachines(tables, base, f.instances, f.gpus)
+	list, err := inputs.ListTargets(tables, base, f.instances, f.gpus)
 	for _, target := range list {
 		if kinds := slices.Compact(slices.Clone(target.GPUs)); len(kinds) > 1 {
 			return nil, &usage.Error{Message: "requires answers for one kind of GPU at a time, not for " + target.Label(),
@@ -375,10 +376,10 @@ func (f *requiresFlags) askPromise(asked *requiresAsked) (err error) {
 // targets returns the machines that a promise names. A driver without a GPU means any machine with that driver.
 func (p promise) targets(t *matrix.Tables, python string) ([]matrix.Target, error) {
 	base := matrix.Target{Driver: t.DriverOf(p.driver), Python: python}
-	if err := checkTarget(base, t); err != nil {
+	if err := inputs.CheckTarget(base, t); err != nil {
 		return nil, err
 	}
-	list, err := namedMachines(t, base, p.instances, p.gpus)
+	list, err := inputs.ListTargets(t, base, p.instances, p.gpus)
 	if err == nil && len(list) == 0 && p.driver != "" {
 		list = append(list, base)
 	}

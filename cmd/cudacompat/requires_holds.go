@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/inputs"
 	"cudacompat/matrix"
 	"cudacompat/matrix/requires"
 	"cudacompat/probe"
@@ -188,7 +189,7 @@ func (c *treesComparison) projectBeside(t projectTree, name string) ([]byte, boo
 		return nil, false
 	}
 	path := filepath.Join(t.dir, filepath.Dir(filepath.FromSlash(name)), "pyproject.toml")
-	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() || info.Size() > givenCap {
+	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() || info.Size() > inputs.MaxFile {
 		return nil, false
 	}
 	data, err := os.ReadFile(path)
@@ -209,20 +210,20 @@ func (c *treesComparison) holdGroups(ctx context.Context, change requires.FileCh
 		return nil
 	}
 	path := filepath.Join(c.now.dir, filepath.FromSlash(change.File))
-	includes, err := fenceOf(path, c.now.dir)
+	includes, err := inputs.NewFence(path, c.now.dir)
 	data, failed := os.ReadFile(path)
-	if err != nil || failed != nil || len(data) > givenCap {
+	if err != nil || failed != nil || len(data) > inputs.MaxFile {
 		return nil
 	}
 	if filepath.Base(path) == "pyproject.toml" {
 		data = changed
 	}
-	d := documentOf(path, data, includes)
+	d := inputs.NewDocument(path, data, includes)
 	d.Beside = func(name string) ([]byte, error) {
 		if name == "pyproject.toml" {
 			return changed, nil
 		}
-		return includes.read(name)
+		return includes.Read(name)
 	}
 	f, err := probe.GivenFile(d)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/deadline"
+	"cudacompat/internal/inputs"
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/matrix/requires"
 	"cudacompat/probe"
@@ -41,7 +42,7 @@ func (c *treesComparison) through(name, oldName string) (list []string) {
 
 // includedBy returns the names of the files that one is read with.
 func includedBy(file, root string) (names []string) {
-	includes, err := fenceOf(file, root)
+	includes, err := inputs.NewFence(file, root)
 	if err != nil {
 		return nil
 	}
@@ -50,14 +51,14 @@ func includedBy(file, root string) (names []string) {
 		return nil
 	}
 	defer in.Close()
-	data, err := io.ReadAll(io.LimitReader(in, givenCap+1))
-	if err != nil || len(data) > givenCap {
+	data, err := io.ReadAll(io.LimitReader(in, inputs.MaxFile+1))
+	if err != nil || len(data) > inputs.MaxFile {
 		return nil
 	}
-	d := documentOf(file, data, includes)
+	d := inputs.NewDocument(file, data, includes)
 	d.Beside = func(name string) ([]byte, error) {
 		names = append(names, name)
-		return includes.read(name)
+		return includes.Read(name)
 	}
 	_, _ = probe.GivenFile(d) // for what it includes
 	return names
@@ -141,7 +142,7 @@ func (c *treesComparison) changedArgs(name, oldName string) (list []requires.Arg
 	read := func(t projectTree, name string) (args map[string]string, names []string, stages string) {
 		args = map[string]string{}
 		file := filepath.Join(t.dir, filepath.FromSlash(name))
-		if info, err := os.Lstat(file); err != nil || !info.Mode().IsRegular() || info.Size() > givenCap {
+		if info, err := os.Lstat(file); err != nil || !info.Mode().IsRegular() || info.Size() > inputs.MaxFile {
 			return args, nil, ""
 		}
 		data, err := os.ReadFile(file)

@@ -16,7 +16,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/deadline"
-	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/inputs"
 	"cudacompat/internal/output"
 	"cudacompat/internal/report/needs"
 	"cudacompat/internal/usage"
@@ -32,20 +32,6 @@ const (
 	maxTreeEntries = 50_000
 	maxTreeFiles   = 500 // that differ
 )
-
-// projectFile matches the files of a project that name builds.
-var projectFile = lazyregexp.New(`(?i)^(?:.*requirements.*\.(?:txt|in)|uv\.lock|pylock(?:\.[^/]*)?\.toml|poetry\.lock|pixi\.lock|` +
-	`(?:[^/]*[.-])?conda-lock\.ya?ml|Pipfile\.lock|pyproject\.toml|environment[^/]*\.ya?ml|Dockerfile[^/]*|[^/]*\.Dockerfile|Containerfile|` +
-	`(?:docker-)?compose[^/]*\.ya?ml)$`)
-
-// isProjectFile reports whether a file names builds, judging by its name or by a directory called requirements.
-func isProjectFile(path string) bool {
-	dir, name := filepath.Split(path)
-	return projectFile.MatchString(name) || strings.EqualFold(filepath.Base(dir), "requirements") && projectFile.MatchString("requirements/"+name)
-}
-
-// projectLocks lists lock files, which say what the pyproject.toml beside them installs.
-var projectLocks = []string{"uv.lock", "poetry.lock", "pixi.lock"}
 
 // projectTree maps paths to the project files of a directory.
 type projectTree struct {
@@ -71,7 +57,7 @@ func readTree(ctx context.Context, dir string) (projectTree, error) {
 			return fmt.Errorf("more than %d files and directories are in it", maxTreeEntries)
 		case entry.IsDir() && isInstalled(path):
 			return fs.SkipDir
-		case entry.IsDir() || !isProjectFile(path):
+		case entry.IsDir() || !inputs.IsProjectFile(path):
 			return nil
 		}
 		name, err := filepath.Rel(dir, path)
@@ -91,7 +77,7 @@ func readTree(ctx context.Context, dir string) (projectTree, error) {
 		if filepath.Base(name) != "pyproject.toml" {
 			continue
 		}
-		for _, lock := range projectLocks {
+		for _, lock := range inputs.ProjectLocks {
 			if lock = strings.TrimSuffix(name, "pyproject.toml") + lock; t.files[lock] > 0 {
 				t.locked[lock] = name
 				delete(t.files, name)
@@ -107,7 +93,7 @@ var installedMarks = map[string][]string{".git": {"HEAD"}, ".venv": {"pyvenv.cfg
 
 // isInstalled reports whether a directory is one that a tool fills: what is in it is no file of the project.
 func isInstalled(dir string) bool {
-	return slices.ContainsFunc(installedMarks[filepath.Base(dir)], func(mark string) bool { return exists(filepath.Join(dir, mark)) })
+	return slices.ContainsFunc(installedMarks[filepath.Base(dir)], func(mark string) bool { return inputs.Exists(filepath.Join(dir, mark)) })
 }
 
 // treeNames returns the names of both trees, sorted.
@@ -317,7 +303,7 @@ func (c *treesComparison) readSide(t projectTree, name string) (*facts.Facts, er
 	case size == notRegular:
 		return nil, errors.New("it is not a regular file, and links are not followed")
 	}
-	f, err := givenFacts(filepath.Join(t.dir, filepath.FromSlash(name)), c.python, t.dir, nil)
+	f, err := inputs.ReadFacts(filepath.Join(t.dir, filepath.FromSlash(name)), c.python, t.dir, nil)
 	if err != nil {
 		if said := new(usage.Error); errors.As(err, &said) {
 			err = errors.New(strings.ReplaceAll(said.Message, t.dir+string(filepath.Separator), ""))

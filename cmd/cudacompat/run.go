@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/deadline"
+	"cudacompat/internal/inputs"
 	"cudacompat/internal/output"
 	"cudacompat/internal/redact"
 	"cudacompat/internal/report"
@@ -84,7 +85,7 @@ func (s *streams) readTerminal(args []string) error {
 		return nil
 	}
 	fmt.Fprintln(s.err, "paste, then press Enter and Ctrl-D")
-	text, err := io.ReadAll(io.LimitReader(s.in, givenCap+1))
+	text, err := io.ReadAll(io.LimitReader(s.in, inputs.MaxFile+1))
 	s.in = bytes.NewReader(text)
 	return err
 }
@@ -173,7 +174,7 @@ func newRoot(s streams, args ...string) *cobra.Command {
 			case len(args) == 0:
 				return cmd.Help()
 			}
-			if exists(args[0]) {
+			if inputs.Exists(args[0]) {
 				return &usage.Error{Message: fmt.Sprintf("%q is not a known command", args[0]), Hint: "did you mean cudacompat " + commandForFile(args[0]) + "?"}
 			}
 			return usage.RejectUnknown("command", args[0], commandNames(cmd))

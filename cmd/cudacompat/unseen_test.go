@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"cudacompat/internal/inputs"
 )
 
 // TestUnseenIsNotCompatible checks that what could not be read, or is no file, never counts as absent.
@@ -83,7 +85,7 @@ func TestUnseenIsNotCompatible(t *testing.T) {
 	write("other/torch/version.py", "__version__ = '2.9.0+cu130'\ncuda = '13.0'\n")
 	write("more/requirements.txt", "torch==2.7.1+cu126\n")
 	write("more/requirements-gpu.txt", "torch==2.9.0+cu130\n")
-	large := strings.Repeat("#", givenCap+1)
+	large := strings.Repeat("#", inputs.MaxFile+1)
 	write("large/requirements.txt", large+"a")
 	write("large-same/requirements.txt", large+"a")
 	write("large-other/requirements.txt", large+"b")

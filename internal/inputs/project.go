@@ -1,4 +1,4 @@
-package main
+package inputs
 
 import (
 	"bytes"
@@ -21,12 +21,12 @@ import (
 // maxProjectFiles limits how many files of a project are judged.
 const maxProjectFiles = 50
 
-// filesOfProject returns the files in a directory that say what is installed. Each is judged separately. A lock
+// listProjectFiles returns the files in a directory that say what is installed. Each is judged separately. A lock
 // replaces its pyproject.toml, and a requirements file the list that it was compiled from.
-func filesOfProject(dir string) ([]string, error) {
+func listProjectFiles(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, &usage.Error{Message: fmt.Sprintf("cannot read %q: %v", dir, usage.StripPath(err)), Hint: absentHint}
+		return nil, &usage.Error{Message: fmt.Sprintf("cannot read %q: %v", dir, usage.StripPath(err)), Hint: AbsentHint}
 	}
 	var names []string
 	for _, entry := range entries {
@@ -43,7 +43,7 @@ func filesOfProject(dir string) ([]string, error) {
 			names = append(names, name)
 		}
 	}
-	locked := slices.ContainsFunc(names, func(name string) bool { return slices.Contains(projectLocks, name) })
+	locked := slices.ContainsFunc(names, func(name string) bool { return slices.Contains(ProjectLocks, name) })
 	names = slices.DeleteFunc(names, func(name string) bool {
 		compiled, isSource := strings.CutSuffix(name, ".in")
 		return locked && name == "pyproject.toml" || isSource && slices.Contains(names, compiled+".txt")
@@ -70,9 +70,9 @@ var (
 		`onnxruntime-gpu)(?:\[[^\]\n]*\])?["']?[ \t]*(?:=|[<>~!]=|[<>@])`)
 )
 
-// otherFilesOf returns the files of a directory that name packages of a CUDA stack in a form which is not read. A lock, or a
+// listOtherFiles returns the files of a directory that name packages of a CUDA stack in a form which is not read. A lock, or a
 // pyproject.toml with a list of its own, says what is installed instead.
-func otherFilesOf(dir string, names []string) (list []string) {
+func listOtherFiles(dir string, names []string) (list []string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil
@@ -102,30 +102,30 @@ func readStart(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, givenCap))
+	return io.ReadAll(io.LimitReader(f, MaxFile))
 }
 
 // errOtherFile is a file of a form that is not read.
 var errOtherFile = errors.New("it names packages of a CUDA stack, and files of this kind are not read; give its lock, or what " +
 	"`pip freeze` prints")
 
-// givenProject returns what each file in a directory describes. A file that is not understood leaves the outcome open.
-func givenProject(dir, python, includeRoot string) ([]description, error) {
-	names, err := filesOfProject(dir)
+// readProject returns what each file in a directory describes. A file that is not understood leaves the outcome open.
+func readProject(dir, python, includeRoot string) ([]Description, error) {
+	names, err := listProjectFiles(dir)
 	if err != nil {
 		return nil, err
 	}
-	var list []description
-	for _, name := range append(names, otherFilesOf(dir, names)...) {
-		found, err := []description(nil), errOtherFile
+	var list []Description
+	for _, name := range append(names, listOtherFiles(dir, names)...) {
+		found, err := []Description(nil), errOtherFile
 		if !otherFile.MatchString(filepath.Base(name)) {
-			found, err = givenOfProject(name, python, includeRoot)
+			found, err = readProjectFile(name, python, includeRoot)
 		}
 		if err == nil && len(found) > 0 {
-			err = found[0].foreign
+			err = found[0].Foreign
 		}
 		if err != nil {
-			found = []description{{name: name, facts: probe.Facts{Unread: []facts.Unread{{Place: name, Reason: err.Error(), Kind: facts.UnreadNeeded}}}}}
+			found = []Description{{Name: name, Facts: probe.Facts{Unread: []facts.Unread{{Place: name, Reason: err.Error(), Kind: facts.UnreadNeeded}}}}}
 		}
 		for i := range found {
 			found[i].apart = true
@@ -135,9 +135,9 @@ func givenProject(dir, python, includeRoot string) ([]description, error) {
 	return groupMachines(list), nil
 }
 
-// givenOfProject reads a file of a project. It follows links, and rejects anything that is not a regular file, such as
+// readProjectFile reads a file of a project. It follows links, and rejects anything that is not a regular file, such as
 // a pipe.
-func givenOfProject(name, python, includeRoot string) ([]description, error) {
+func readProjectFile(name, python, includeRoot string) ([]Description, error) {
 	info, err := os.Stat(name)
 	switch {
 	case err != nil:
@@ -145,7 +145,7 @@ func givenOfProject(name, python, includeRoot string) ([]description, error) {
 	case !info.Mode().IsRegular():
 		return nil, errors.New("it is not a regular file")
 	}
-	return givenMachines(name, python, includeRoot, strings.NewReader(""))
+	return readDocuments(name, python, includeRoot, strings.NewReader(""))
 }
 
 // isProject reports whether a name is that of a directory.
@@ -154,13 +154,13 @@ func isProject(name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// onlyFileOf returns the single file of a project's directory that says what is installed, and any other name
+// FindOnlyFile returns the single file of a project's directory that says what is installed, and any other name
 // unchanged. A Python environment is not a project.
-func onlyFileOf(name string) (string, error) {
+func FindOnlyFile(name string) (string, error) {
 	if name == "" || !isProject(name) || probe.IsEnvironment(probe.This(), name) {
 		return name, nil
 	}
-	files, err := filesOfProject(name)
+	files, err := listProjectFiles(name)
 	switch {
 	case err != nil: // what is installed there is looked for
 		return name, nil
@@ -170,3 +170,17 @@ func onlyFileOf(name string) (string, error) {
 	}
 	return files[0], nil
 }
+
+// projectFile matches the files of a project that name builds.
+var projectFile = lazyregexp.New(`(?i)^(?:.*requirements.*\.(?:txt|in)|uv\.lock|pylock(?:\.[^/]*)?\.toml|poetry\.lock|pixi\.lock|` +
+	`(?:[^/]*[.-])?conda-lock\.ya?ml|Pipfile\.lock|pyproject\.toml|environment[^/]*\.ya?ml|Dockerfile[^/]*|[^/]*\.Dockerfile|Containerfile|` +
+	`(?:docker-)?compose[^/]*\.ya?ml)$`)
+
+// IsProjectFile reports whether a file names builds, judging by its name or by a directory called requirements.
+func IsProjectFile(path string) bool {
+	dir, name := filepath.Split(path)
+	return projectFile.MatchString(name) || strings.EqualFold(filepath.Base(dir), "requirements") && projectFile.MatchString("requirements/"+name)
+}
+
+// ProjectLocks lists lock files, which say what the pyproject.toml beside them installs.
+var ProjectLocks = []string{"uv.lock", "poetry.lock", "pixi.lock"}

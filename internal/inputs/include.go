@@ -1,4 +1,4 @@
-package main
+package inputs
 
 import (
 	"errors"
@@ -10,26 +10,19 @@ import (
 
 	"cudacompat/internal/usage"
 	"cudacompat/probe/host"
-
-	"github.com/spf13/cobra"
 )
 
-// fence limits where the includes of a file may lead. A file may come from a stranger, as in a pull request, and name
+// Fence limits where the includes of a file may lead. A file may come from a stranger, as in a pull request, and name
 // any file of this machine: /etc/shadow, ../.netrc, a link to either.
-type fence struct {
+type Fence struct {
 	dir   string   // of the file; relative includes lead from here
 	roots []string // the directories that includes do not leave: dir, and --include-root
 }
 
-// includeRootFlag adds the flag that widens the fence.
-func includeRootFlag(cmd *cobra.Command, root *string) {
-	cmd.Flags().StringVar(root, "include-root", "", "also follow the includes of a file (-r, -c, a Dockerfile's COPY) to files below `DIR` (default: only to those below the directory of the file)")
-}
-
-// fenceOf returns the fence of a file. A name that is not a file has no directory, and its includes start at the root.
-func fenceOf(name, root string) (fence, error) {
-	f := fence{dir: root}
-	if isFile(name) {
+// NewFence returns the fence of a file. A name that is not a file has no directory, and its includes start at the root.
+func NewFence(name, root string) (Fence, error) {
+	f := Fence{dir: root}
+	if IsFile(name) {
 		f.dir = filepath.Dir(name)
 		f.roots = []string{f.dir}
 	}
@@ -47,10 +40,10 @@ func fenceOf(name, root string) (fence, error) {
 // errOutside is the error for a file outside a root of the fence.
 var errOutside = errors.New("outside")
 
-// read reads a file that another one includes: relative to that one's directory, otherwise to --include-root, from
+// Read reads a file that another one includes: relative to that one's directory, otherwise to --include-root, from
 // which an image is built if its Dockerfile is deeper.
-func (f fence) read(name string) ([]byte, error) {
-	data, err := f.within(name)
+func (f Fence) Read(name string) ([]byte, error) {
+	data, err := f.readWithin(name)
 	if !errors.Is(err, fs.ErrNotExist) || filepath.IsAbs(name) {
 		return data, err
 	}
@@ -58,16 +51,16 @@ func (f fence) read(name string) ([]byte, error) {
 	if root == f.dir {
 		return nil, fmt.Errorf("%w below the directory of the file; with --include-root DIR, DIR is searched, too", err)
 	}
-	if other, err := (fence{dir: root, roots: []string{root}}).within(name); err == nil {
+	if other, err := (Fence{dir: root, roots: []string{root}}).readWithin(name); err == nil {
 		return other, nil
 	}
 	return data, err
 }
 
-// within reads a file below one of the roots.
-func (f fence) within(name string) ([]byte, error) {
+// readWithin reads a file below one of the roots.
+func (f Fence) readWithin(name string) ([]byte, error) {
 	for _, root := range f.roots {
-		beneath, err := f.beneath(root, name)
+		beneath, err := f.locateBeneath(root, name)
 		if err != nil {
 			continue
 		}
@@ -75,19 +68,19 @@ func (f fence) within(name string) ([]byte, error) {
 			return data, err
 		}
 	}
-	return nil, f.refusal()
+	return nil, f.explainRefusal()
 }
 
-// refusal says why a file outside every root is not read.
-func (f fence) refusal() error {
+// explainRefusal says why a file outside every root is not read.
+func (f Fence) explainRefusal() error {
 	if f.roots[len(f.roots)-1] != f.dir {
 		return errors.New("it is outside the directory of the file and outside --include-root, and is not read")
 	}
 	return errors.New("it is outside the directory of the file and is not read; with --include-root DIR, files below DIR are")
 }
 
-// beneath returns a path relative to a root, or an error if it is not below it.
-func (f fence) beneath(root, name string) (string, error) {
+// locateBeneath returns a path relative to a root, or an error if it is not below it.
+func (f Fence) locateBeneath(root, name string) (string, error) {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(f.dir, name)
 	}
@@ -114,27 +107,27 @@ func readBeneath(dir, name string) ([]byte, error) {
 	}
 	defer root.Close()
 	if info, err := root.Stat(name); err != nil {
-		return nil, fenceReason(err)
+		return nil, explainOpenError(err)
 	} else if !info.Mode().IsRegular() {
 		return nil, errSpecial
 	}
 	file, err := root.OpenFile(name, os.O_RDONLY|host.NonBlock, 0)
 	if err != nil {
-		return nil, fenceReason(err)
+		return nil, explainOpenError(err)
 	}
 	defer file.Close()
 	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() { // exchanged since
 		return nil, errSpecial
 	}
-	data, err := io.ReadAll(io.LimitReader(file, givenCap))
+	data, err := io.ReadAll(io.LimitReader(file, MaxFile))
 	return data, usage.StripPath(err)
 }
 
 var errSpecial = errors.New("not a regular file")
 
-// fenceReason returns why a file below a directory is not opened. Package os exports no error for a link that leads
+// explainOpenError returns why a file below a directory is not opened. Package os exports no error for a link that leads
 // outside.
-func fenceReason(err error) error {
+func explainOpenError(err error) error {
 	if err = usage.StripPath(err); err.Error() == "path escapes from parent" {
 		return errOutside
 	}

@@ -1,4 +1,4 @@
-package main
+package inputs
 
 import (
 	"bytes"
@@ -23,12 +23,12 @@ const maxLogs = 4096
 // diagnosisTimeout is the time reserved after reading. A log that uses all its time has much to judge.
 const diagnosisTimeout = 150 * time.Millisecond
 
-const logHint = "give a log, a directory of rank logs, or - for standard input"
+const LogHint = "give a log, a directory of rank logs, or - for standard input"
 
-// diagnose reads logs, "-" for standard input, or directories of rank logs, and returns what they show together. The
+// ReadLogs reads logs, "-" for standard input, or directories of rank logs, and returns what they show together. The
 // diagnosis says what could not be read in time. It returns an error only if nothing could be read. head is the
 // beginning of a single log.
-func diagnose(ctx context.Context, all []signature.Signature, names []string, limit time.Duration,
+func ReadLogs(ctx context.Context, all []signature.Signature, names []string, limit time.Duration,
 	stdin io.Reader) (d logs.Diagnosis, head []byte, err error) {
 	if limit <= 0 {
 		limit = deadline.Log
@@ -37,24 +37,24 @@ func diagnose(ctx context.Context, all []signature.Signature, names []string, li
 	defer cancel()
 	var sources []logs.Source
 	for _, name := range names {
-		found, err := logFiles(ctx, name)
+		found, err := listLogs(ctx, name)
 		if err != nil {
-			return d, nil, &usage.Error{Message: fmt.Sprintf("cannot read %q: %v", name, usage.StripPath(err)), Hint: logHint}
+			return d, nil, &usage.Error{Message: fmt.Sprintf("cannot read %q: %v", name, usage.StripPath(err)), Hint: LogHint}
 		}
 		for _, file := range found.names {
-			sources = append(sources, logs.Source{Name: file, Reader: deadline.NewReader(ctx, logSource(file, stdin))})
+			sources = append(sources, logs.Source{Name: file, Reader: deadline.NewReader(ctx, openLog(file, stdin))})
 		}
 		for _, why := range found.left {
 			sources = append(sources, logs.Source{Name: name, Reader: unreadable{why}})
 		}
 	}
 	if len(sources) != 1 {
-		d, err = judgeLogs(ctx, all, sources)
+		d, err = JudgeLogs(ctx, all, sources)
 		return d, nil, err
 	}
 	beginning := &headReader{from: sources[0].Reader}
 	sources[0].Reader = beginning
-	d, err = judgeLogs(ctx, all, sources)
+	d, err = JudgeLogs(ctx, all, sources)
 	return d, beginning.head, err
 }
 
@@ -73,15 +73,15 @@ func (h *headReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func judgeLogs(ctx context.Context, all []signature.Signature, sources []logs.Source) (logs.Diagnosis, error) {
+func JudgeLogs(ctx context.Context, all []signature.Signature, sources []logs.Source) (logs.Diagnosis, error) {
 	d, err := logs.Read(ctx, all, sources)
 	if err != nil && ctx.Err() == nil && d.Cause == logs.NothingFound && len(d.Unread) >= len(sources) {
-		return d, &usage.Error{Message: err.Error(), Hint: logHint}
+		return d, &usage.Error{Message: err.Error(), Hint: LogHint}
 	}
 	return d, nil
 }
 
-func logSource(name string, stdin io.Reader) io.Reader {
+func openLog(name string, stdin io.Reader) io.Reader {
 	if name == "-" {
 		return stdin
 	}
@@ -94,9 +94,9 @@ type logSet struct {
 	left  []error
 }
 
-// logFiles returns the files that a name stands for: itself, or all files in a directory at any depth, as torchrun's
+// listLogs returns the files that a name stands for: itself, or all files in a directory at any depth, as torchrun's
 // --log-dir keeps them (run_id/attempt_0/0/stderr.log).
-func logFiles(ctx context.Context, name string) (logSet, error) {
+func listLogs(ctx context.Context, name string) (logSet, error) {
 	if name == "-" {
 		return logSet{names: []string{"-"}}, nil
 	}
@@ -104,7 +104,7 @@ func logFiles(ctx context.Context, name string) (logSet, error) {
 	if err != nil || !info.IsDir() {
 		return logSet{names: []string{name}}, err
 	}
-	found, err := logsBelow(ctx, name)
+	found, err := listLogsBelow(ctx, name)
 	switch {
 	case err != nil || len(found.names) > 0 || ctx.Err() != nil:
 	case len(found.left) > 0:
@@ -115,9 +115,9 @@ func logFiles(ctx context.Context, name string) (logSet, error) {
 	return found, err
 }
 
-// logsBelow returns the logs in a directory. It counts other files that may be logs and are not read, because one may
+// listLogsBelow returns the logs in a directory. It counts other files that may be logs and are not read, because one may
 // show the real cause.
-func logsBelow(ctx context.Context, dir string) (logSet, error) {
+func listLogsBelow(ctx context.Context, dir string) (logSet, error) {
 	var found logSet
 	more, links := 0, 0
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
