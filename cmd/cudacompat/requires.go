@@ -15,6 +15,7 @@ import (
 	"cudacompat/internal/output"
 	"cudacompat/internal/report/needs"
 	"cudacompat/internal/terminal"
+	"cudacompat/internal/treediff"
 	"cudacompat/internal/usage"
 	"cudacompat/matrix"
 	"cudacompat/matrix/pin"
@@ -77,8 +78,8 @@ func requiresCommand(s streams) *cobra.Command {
 }
 
 func (f *requiresFlags) run(ctx context.Context, s streams, args []string) error {
-	if !inPage && f.comparesTrees(args) {
-		return f.runTrees(ctx, s, args)
+	if !inPage && f.old != "" && len(args) == 1 && treediff.IsTree(f.old) && treediff.IsTree(args[0]) {
+		return f.runTrees(ctx, s, args[0])
 	}
 	reading, cancel := deadline.Set(ctx, f.limit())
 	defer cancel()
@@ -386,6 +387,41 @@ func (p promise) targets(t *matrix.Tables, python string) ([]matrix.Target, erro
 	return list, err
 }
 
-func (c *treesComparison) promiseTargets() ([]matrix.Target, error) {
-	return c.promise.targets(c.tables, c.python)
+// runTrees compares the project files of two directories.
+func (f *requiresFlags) runTrees(ctx context.Context, s streams, now string) error {
+	outputs, err := output.Parse(needs.TreesFormats, f.formats, f.colour, f.all, s.out, s.err)
+	if err != nil {
+		return err
+	}
+	tables, err := f.load(ctx)
+	if err != nil {
+		return err
+	}
+	opt := treediff.Options{Tables: tables, Python: f.python}
+	if opt.Targets, err = f.targets(tables); err != nil {
+		return err
+	}
+	if f.supports {
+		asked := requiresAsked{tables: tables}
+		if err := f.askPromise(&asked); err != nil {
+			return err
+		}
+		opt.PromisedBy, opt.PromisedTargets, opt.PromisedPlatforms = asked.promiseFrom, asked.promised, asked.promise.platforms
+	}
+	ctx, cancel := deadline.Set(ctx, cmp.Or(f.timeout, deadline.Rest))
+	defer cancel()
+	trees, err := treediff.Compare(ctx, f.old, now, opt)
+	if err != nil {
+		return err
+	}
+	if err := outputs.Write(ctx, needs.Trees{Trees: trees, Tool: tool(tables, true)}); err != nil {
+		return err
+	}
+	switch {
+	case trees.Broken():
+		return exitError(exitIncompatible)
+	case trees.Undecided():
+		return exitError(exitInconclusive)
+	}
+	return nil
 }

@@ -1,4 +1,4 @@
-package main
+package treediff
 
 import (
 	"cmp"
@@ -6,29 +6,27 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"cudacompat/internal/deadline"
 	"cudacompat/internal/inputs"
-	"cudacompat/internal/lazyregexp"
 	"cudacompat/matrix/requires"
 	"cudacompat/probe"
 	"cudacompat/probe/facts"
 )
 
-// through returns the files that differ and that an unchanged file includes. They are the reason why it is compared.
-func (c *treesComparison) through(name, oldName string) (list []string) {
+// listIncludedChanges returns the files that differ and that an unchanged file includes. They are the reason why it is compared.
+func (c *comparison) listIncludedChanges(name, oldName string) (list []string) {
 	for _, side := range []struct {
-		tree projectTree
+		tree tree
 		name string
 	}{{c.now, name}, {c.old, oldName}} {
 		file := filepath.Join(side.tree.dir, filepath.FromSlash(side.name))
-		for _, included := range includedBy(file, side.tree.dir) {
+		for _, included := range listIncluded(file, side.tree.dir) {
 			for _, dir := range []string{filepath.Dir(filepath.FromSlash(side.name)), "."} {
 				path := filepath.ToSlash(filepath.Join(dir, strings.TrimPrefix(included, "/")))
-				if filepath.IsLocal(path) && path != side.name && !slices.Contains(list, path) && c.touches(path) {
+				if filepath.IsLocal(path) && path != side.name && !slices.Contains(list, path) && c.isTouched(path) {
 					list = append(list, path)
 				}
 			}
@@ -40,8 +38,8 @@ func (c *treesComparison) through(name, oldName string) (list []string) {
 	})
 }
 
-// includedBy returns the names of the files that one is read with.
-func includedBy(file, root string) (names []string) {
+// listIncluded returns the names of the files that one is read with.
+func listIncluded(file, root string) (names []string) {
 	includes, err := inputs.NewFence(file, root)
 	if err != nil {
 		return nil
@@ -66,14 +64,14 @@ func includedBy(file, root string) (names []string) {
 
 // compareIncludedProjects compares the changed pyproject.toml files that unchanged files include. A lock takes their place
 // for those who work on the project, and not for those who install it with pip.
-func (c *treesComparison) compareIncludedProjects(ctx context.Context) {
+func (c *comparison) compareIncludedProjects(ctx context.Context) {
 	for _, f := range slices.Clone(c.result.Files) {
 		for _, project := range f.Through {
 			known := func(o requires.FileChange) bool { return o.File == project }
 			if filepath.Base(project) != "pyproject.toml" || slices.ContainsFunc(c.result.Files, known) {
 				continue
 			}
-			read := func(t projectTree) (*facts.Facts, error) {
+			read := func(t tree) (*facts.Facts, error) {
 				t.files = map[string]int64{project: 0}
 				return c.readSide(t, project)
 			}
@@ -93,9 +91,9 @@ func (c *treesComparison) compareIncludedProjects(ctx context.Context) {
 	slices.SortStableFunc(c.result.Files, func(a, b requires.FileChange) int { return cmp.Compare(a.File, b.File) })
 }
 
-// unknownBase returns the image that a file starts from, if nothing says what is in it: an installer keeps the release
+// findUnknownBase returns the image that a file starts from, if nothing says what is in it: an installer keeps the release
 // there if it fits the range that is asked for.
-func (c *treesComparison) unknownBase(ctx context.Context, f facts.Facts) string {
+func (c *comparison) findUnknownBase(ctx context.Context, f facts.Facts) string {
 	for _, e := range f.Environments {
 		for _, r := range e.Requested {
 			if r.Origin != "image" {
@@ -104,7 +102,7 @@ func (c *treesComparison) unknownBase(ctx context.Context, f facts.Facts) string
 			alone := f
 			alone.Unread = nil
 			alone.Environments = []facts.Environment{{Kind: e.Kind, Path: e.Path, Active: true, Requested: []facts.Requested{r}}}
-			if len(c.requires(ctx, alone).Unknown) > 0 {
+			if len(c.computeRequirement(ctx, alone).Unknown) > 0 {
 				return strings.TrimSuffix(r.Name+":"+r.Version, ":")
 			}
 		}
@@ -131,44 +129,35 @@ func dropStaying(list []requires.PackageChange, before, after facts.Facts) []req
 	})
 }
 
-// globalArg matches an ARG with a default.
-var globalArg = lazyregexp.New(`(?i)^ARG\s+(\w+)=["']?([^\s"']+)`)
+// maxArgs limits the arguments of one Dockerfile that are named.
+const maxArgs = 3
 
-// fromLine matches the instruction that begins a stage.
-var fromLine = lazyregexp.New(`(?i)^FROM\s`)
-
-// changedArgs returns the arguments before a Dockerfile's first FROM whose default differs and that a FROM names.
-func (c *treesComparison) changedArgs(name, oldName string) (list []requires.ArgChange) {
-	read := func(t projectTree, name string) (args map[string]string, names []string, stages string) {
-		args = map[string]string{}
-		file := filepath.Join(t.dir, filepath.FromSlash(name))
-		if info, err := os.Lstat(file); err != nil || !info.Mode().IsRegular() || info.Size() > inputs.MaxFile {
-			return args, nil, ""
-		}
-		data, err := os.ReadFile(file)
-		if err != nil {
-			return args, nil, ""
-		}
-		for line := range strings.Lines(string(data)) {
-			switch m := globalArg.FindStringSubmatch(line); {
-			case fromLine.MatchString(line):
-				stages += line
-			case m != nil && stages == "":
-				args[m[1]], names = m[2], append(names, m[1])
-			}
-		}
-		return args, names, stages
-	}
+// listChangedArgs returns the arguments before a Dockerfile's first FROM whose default differs and that a FROM names.
+func (c *comparison) listChangedArgs(name, oldName string) (list []requires.ArgChange) {
 	if base := strings.ToLower(filepath.Base(name)); !strings.Contains(base, "dockerfile") && base != "containerfile" {
 		return nil
 	}
-	was, _, _ := read(c.old, oldName)
-	is, names, stages := read(c.now, name)
-	for _, arg := range names {
-		used := regexp.MustCompile(`\$\{?` + regexp.QuoteMeta(arg) + `\b`).MatchString(stages)
-		if old := was[arg]; used && old != "" && old != is[arg] && len(list) < 3 {
-			list = append(list, requires.ArgChange{Name: arg, Old: old, New: is[arg]})
+	was := map[string]string{}
+	for _, arg := range c.old.readArgs(oldName) {
+		was[arg.Name] = arg.Default
+	}
+	for _, arg := range c.now.readArgs(name) {
+		if old := was[arg.Name]; arg.InFrom && old != "" && arg.Default != "" && old != arg.Default && len(list) < maxArgs {
+			list = append(list, requires.ArgChange{Name: arg.Name, Old: old, New: arg.Default})
 		}
 	}
 	return list
+}
+
+// readArgs returns the arguments before the first FROM of a Dockerfile.
+func (t tree) readArgs(name string) []probe.DockerfileArg {
+	file := filepath.Join(t.dir, filepath.FromSlash(name))
+	if info, err := os.Lstat(file); err != nil || !info.Mode().IsRegular() || info.Size() > inputs.MaxFile {
+		return nil
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil
+	}
+	return probe.DockerfileArgs(data)
 }

@@ -1,4 +1,4 @@
-package main
+package treediff
 
 import (
 	"cmp"
@@ -15,9 +15,9 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// holds finds what keeps the requirement of a file as it was. It runs the comparison on the file with all of it, and returns
+// findHolds finds what keeps the requirement of a file as it was. It runs the comparison on the file with all of it, and returns
 // nothing if that still costs something.
-func (c *treesComparison) holds(ctx context.Context, change requires.FileChange, s sides) []requires.Hold {
+func (c *comparison) findHolds(ctx context.Context, change requires.FileChange, s sides) []requires.Hold {
 	none := []requires.Hold{}
 	if len(change.Losses()) == 0 && !change.RaisesDriver() {
 		return none
@@ -27,7 +27,7 @@ func (c *treesComparison) holds(ctx context.Context, change requires.FileChange,
 	}
 	var costing []requires.PackageChange
 	for _, p := range change.Packages {
-		if costsBy(change, p) && p.Old != "" && p.New != "" && p.Old != requires.OpenVersion && p.New != requires.OpenVersion {
+		if isReason(change, p) && p.Old != "" && p.New != "" && p.Old != requires.OpenVersion && p.New != requires.OpenVersion {
 			costing = append(costing, p)
 		}
 	}
@@ -36,9 +36,9 @@ func (c *treesComparison) holds(ctx context.Context, change requires.FileChange,
 		// While one is looked for, the others stay at their old releases.
 		others := slices.Clone(list)
 		for _, o := range costing[i+1:] {
-			others = append(others, oldRelease(o))
+			others = append(others, holdOldRelease(o))
 		}
-		h, found := c.hold(ctx, p, func(h requires.Hold) bool { return c.restores(ctx, s, append(slices.Clone(others), h)) })
+		h, found := c.findHold(ctx, p, func(h requires.Hold) bool { return c.restores(ctx, s, append(slices.Clone(others), h)) })
 		if !found {
 			return none
 		}
@@ -47,8 +47,8 @@ func (c *treesComparison) holds(ctx context.Context, change requires.FileChange,
 	return list
 }
 
-// oldRelease returns a hold at exactly the release of before.
-func oldRelease(p requires.PackageChange) requires.Hold {
+// holdOldRelease returns a hold at exactly the release of before.
+func holdOldRelease(p requires.PackageChange) requires.Hold {
 	release, local, _ := strings.Cut(p.Old, "+")
 	h := requires.Hold{Package: p.Name, Newest: release}
 	if _, now, _ := strings.Cut(p.New, "+"); now != local {
@@ -57,23 +57,23 @@ func oldRelease(p requires.PackageChange) requires.Hold {
 	return h
 }
 
-// costsBy reports whether a package's change is a reason for what a file's costs.
-func costsBy(change requires.FileChange, p requires.PackageChange) bool {
+// isReason reports whether a package's change is a reason for what a file's costs.
+func isReason(change requires.FileChange, p requires.PackageChange) bool {
 	return slices.ContainsFunc(change.Changes, func(o requires.Change) bool {
 		return o.Costs() && slices.ContainsFunc(o.Because, func(n requires.Need) bool { return strings.HasPrefix(n.Subject, p.Name+" ") })
 	})
 }
 
-// hold finds what holds one package, best first: a range of releases on the new index, then the old index, with a range if
+// findHold finds what holds one package, best first: a range of releases on the new index, then the old index, with a range if
 // it has releases that cost something. restores runs the comparison on the file with it.
-func (c *treesComparison) hold(ctx context.Context, p requires.PackageChange, restores func(requires.Hold) bool) (h requires.Hold, found bool) {
+func (c *comparison) findHold(ctx context.Context, p requires.PackageChange, restores func(requires.Hold) bool) (h requires.Hold, found bool) {
 	key := [3]string{p.Name, p.Old, p.New}
 	if known, tried := c.held[key]; tried && restores(known) { // the same bump in another file
 		return known, true
 	}
 	old, oldLocal, _ := strings.Cut(p.Old, "+")
 	now, newLocal, _ := strings.Cut(p.New, "+")
-	releases := slices.DeleteFunc(matrix.Releases(c.tables, p.Name), func(release string) bool {
+	releases := slices.DeleteFunc(matrix.Releases(c.Tables, p.Name), func(release string) bool {
 		return matrix.CompareReleases(release, now) > 0 || matrix.CompareReleases(release, old) < 0
 	})
 	search := func(index string) bool {
@@ -107,7 +107,7 @@ func (c *treesComparison) hold(ctx context.Context, p requires.PackageChange, re
 // pypi names the index whose wheels have no local version.
 const pypi = "PyPI"
 
-func withLocal(release, local string) string {
+func addLocal(release, local string) string {
 	if local == "" {
 		return release
 	}
@@ -116,7 +116,7 @@ func withLocal(release, local string) string {
 
 // restores reports whether a file with holds requires no more than before. What goes with a held package is that of before,
 // as an installer takes it.
-func (c *treesComparison) restores(ctx context.Context, s sides, list []requires.Hold) bool {
+func (c *comparison) restores(ctx context.Context, s sides, list []requires.Hold) bool {
 	after := s.after
 	after.Environments = slices.Clone(after.Environments)
 	for i := range after.Environments {
@@ -139,7 +139,7 @@ func (c *treesComparison) restores(ctx context.Context, s sides, list []requires
 							b.Index = defaultIndex
 						}
 					}
-					b.Version = withLocal(h.Newest, local)
+					b.Version = addLocal(h.Newest, local)
 				}
 			}
 		}
@@ -159,21 +159,21 @@ func (c *treesComparison) restores(ctx context.Context, s sides, list []requires
 			}
 		}
 	}
-	now := c.requires(ctx, after)
+	now := c.computeRequirement(ctx, after)
 	return !slices.ContainsFunc(requires.CompareProjects(s.old, now).Changes, requires.Change.Costs) && len(now.Unknown) <= len(s.now.Unknown) &&
-		knownDriver(now) == knownDriver(s.old)
+		findKnownDriver(now) == findKnownDriver(s.old)
 }
 
 // defaultIndex is a build's index where that is the installer's own.
 const defaultIndex = "default"
 
-// newDefaultGroups returns the groups that a plain `uv sync` of a file's project installs now, and did not before.
-func (c *treesComparison) newDefaultGroups(name, oldName string) []string {
-	now, ok := c.projectBeside(c.now, name)
+// listNewDefaultGroups returns the groups that a plain `uv sync` of a file's project installs now, and did not before.
+func (c *comparison) listNewDefaultGroups(name, oldName string) []string {
+	now, ok := c.readProjectBeside(c.now, name)
 	if !ok {
 		return nil
 	}
-	old, ok := c.projectBeside(c.old, oldName)
+	old, ok := c.readProjectBeside(c.old, oldName)
 	if !ok {
 		return nil
 	}
@@ -183,8 +183,8 @@ func (c *treesComparison) newDefaultGroups(name, oldName string) []string {
 	})
 }
 
-// projectBeside returns the text of the pyproject.toml that a file is, or of the one beside uv.lock.
-func (c *treesComparison) projectBeside(t projectTree, name string) ([]byte, bool) {
+// readProjectBeside returns the text of the pyproject.toml that a file is, or of the one beside uv.lock.
+func (c *comparison) readProjectBeside(t tree, name string) ([]byte, bool) {
 	if base := filepath.Base(name); base != "pyproject.toml" && base != "uv.lock" {
 		return nil, false
 	}
@@ -197,11 +197,11 @@ func (c *treesComparison) projectBeside(t projectTree, name string) ([]byte, boo
 }
 
 // holdGroups returns the groups to take out of default-groups, if the file without them costs nothing.
-func (c *treesComparison) holdGroups(ctx context.Context, change requires.FileChange, s sides) *requires.Hold {
+func (c *comparison) holdGroups(ctx context.Context, change requires.FileChange, s sides) *requires.Hold {
 	if len(change.DefaultGroups) == 0 {
 		return nil
 	}
-	project, ok := c.projectBeside(c.now, change.File)
+	project, ok := c.readProjectBeside(c.now, change.File)
 	if !ok {
 		return nil
 	}
@@ -229,11 +229,11 @@ func (c *treesComparison) holdGroups(ctx context.Context, change requires.FileCh
 	if err != nil {
 		return nil
 	}
-	f.OnPython(c.python)
-	without := c.settle(ctx, "changed", s.before, f)
+	f.OnPython(c.Python)
+	without := c.settleSides(ctx, "changed", s.before, f)
 	without.old = s.old
 	if slices.ContainsFunc(requires.CompareProjects(s.old, without.now).Changes, requires.Change.Costs) ||
-		len(without.now.Unknown) > 0 || knownDriver(without.now) != knownDriver(s.old) {
+		len(without.now.Unknown) > 0 || findKnownDriver(without.now) != findKnownDriver(s.old) {
 		return nil
 	}
 	return &requires.Hold{Groups: change.DefaultGroups}
@@ -260,13 +260,13 @@ func nameMoves(files []requires.FileChange) {
 	}
 }
 
-// requirementOf returns what one release needs; ok is false where that is unknown.
-func (c *treesComparison) requirementOf(ctx context.Context, text string) (r requires.Requirement, ok bool) {
+// lookUpRequirement returns what one release needs; ok is false where that is unknown.
+func (c *comparison) lookUpRequirement(ctx context.Context, text string) (r requires.Requirement, ok bool) {
 	f, err := probe.GivenFile(probe.Document{Data: []byte(text), Typed: true})
 	if err != nil {
 		return r, false
 	}
-	f.OnPython(c.python)
-	r = c.requires(ctx, f)
+	f.OnPython(c.Python)
+	r = c.computeRequirement(ctx, f)
 	return r, len(r.Unknown) == 0 && len(r.Builds) > 0
 }

@@ -1,4 +1,4 @@
-package main
+package treediff
 
 import (
 	"context"
@@ -18,7 +18,7 @@ var variantIndex = lazyregexp.New(`^(?:cu\d+|cpu|xpu|rocm[\d.]+)$`)
 
 // takeNewest returns both sides of a file with each range that the change moved replaced by the newest release that the
 // tables know, because an installer takes that one. A range that is the same on both sides stays.
-func (c *treesComparison) takeNewest(ctx context.Context, before, after facts.Facts) (was, is facts.Facts, old, now ranges) {
+func (c *comparison) takeNewest(ctx context.Context, before, after facts.Facts) (was, is facts.Facts, old, now ranges) {
 	same := func(path, name, specifier, index string, other facts.Facts) bool {
 		for _, e := range other.Environments {
 			if e.Path == path && (slices.ContainsFunc(e.Builds, func(b facts.Build) bool {
@@ -52,8 +52,8 @@ func (c *treesComparison) takeNewest(ctx context.Context, before, after facts.Fa
 				if b.Version != "" || b.Index == "" || b.Name != "torch" && b.Name != "tensorflow" || len(b.Extras) > 0 || same(e.Path, b.Name, b.Specifier, b.Index, other) {
 					continue
 				}
-				if v := c.newestOf(ctx, b.Name, b.Specifier, b.Index); v != "" {
-					b.Version, taken[b.Name] = v, rangeWords(b.Specifier)
+				if v := c.findNewest(ctx, b.Name, b.Specifier, b.Index); v != "" {
+					b.Version, taken[b.Name] = v, describeRange(b.Specifier)
 				}
 			}
 			for j := range e.Requested {
@@ -62,8 +62,8 @@ func (c *treesComparison) takeNewest(ctx context.Context, before, after facts.Fa
 				if r.Version != "" || r.Wheel != "" || hasTorch || same(e.Path, r.Name, r.Specifier, r.Index, other) {
 					continue
 				}
-				if v := c.newestOf(ctx, r.Name, r.Specifier, r.Index); v != "" {
-					r.Version, taken[r.Name] = v, rangeWords(r.Specifier)
+				if v := c.findNewest(ctx, r.Name, r.Specifier, r.Index); v != "" {
+					r.Version, taken[r.Name] = v, describeRange(r.Specifier)
 				}
 			}
 		}
@@ -74,7 +74,7 @@ func (c *treesComparison) takeNewest(ctx context.Context, before, after facts.Fa
 	return was, is, old, now
 }
 
-func rangeWords(specifier string) string {
+func describeRange(specifier string) string {
 	if isOpen(specifier) {
 		return "any"
 	}
@@ -84,19 +84,19 @@ func rangeWords(specifier string) string {
 // isOpen reports whether a specifier allows every release.
 func isOpen(specifier string) bool { return specifier == "" || specifier == facts.Unspecified }
 
-// newestOf returns the newest release of a package in a range that an index has and whose needs the tables know, or "".
-func (c *treesComparison) newestOf(ctx context.Context, name, specifier, index string) string {
+// findNewest returns the newest release of a package in a range that an index has and whose needs the tables know, or "".
+func (c *comparison) findNewest(ctx context.Context, name, specifier, index string) string {
 	if isOpen(specifier) {
 		specifier = ""
 	}
-	for _, release := range slices.Backward(matrix.ReleasesIn(c.tables, name, specifier)) {
+	for _, release := range slices.Backward(matrix.ReleasesIn(c.Tables, name, specifier)) {
 		if ctx.Err() != nil {
 			return ""
 		}
 		if name == "torch" && variantIndex.MatchString(index) {
 			release += "+" + index
 		}
-		if r, known := c.requirementOf(ctx, name+"=="+release); known && (name != "torch" || !r.Undecided()) { // a variant that no release has is not decided
+		if r, known := c.lookUpRequirement(ctx, name+"=="+release); known && (name != "torch" || !r.Undecided()) { // a variant that no release has is not decided
 			return release
 		}
 	}

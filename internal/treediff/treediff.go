@@ -1,4 +1,10 @@
-package main
+// Package treediff compares what two states of a repository require of a host, file by file.
+//
+// Compare reads the project files of two directories: locks, requirements, Dockerfiles and the like. For each file that
+// differs, it says which packages changed, which drivers and GPUs that costs, and what holds the requirement as it was.
+// A file that moved is compared with the file that it was. An unchanged file is compared if one that it includes
+// differs. What could not be read is named, and leaves the result open.
+package treediff
 
 import (
 	"bytes"
@@ -17,8 +23,6 @@ import (
 
 	"cudacompat/internal/deadline"
 	"cudacompat/internal/inputs"
-	"cudacompat/internal/output"
-	"cudacompat/internal/report/needs"
 	"cudacompat/internal/usage"
 	"cudacompat/matrix"
 	"cudacompat/matrix/requires"
@@ -33,8 +37,8 @@ const (
 	maxTreeFiles   = 500 // that differ
 )
 
-// projectTree maps paths to the project files of a directory.
-type projectTree struct {
+// tree maps paths to the project files of a directory.
+type tree struct {
 	dir    string
 	files  map[string]int64  // sizes; notRegular for a link, a pipe or a device
 	locked map[string]string // the pyproject.toml that a lock takes the place of, by the lock
@@ -44,8 +48,8 @@ type projectTree struct {
 const notRegular = -1
 
 // readTree lists the project files of a directory. It follows no link.
-func readTree(ctx context.Context, dir string) (projectTree, error) {
-	t := projectTree{dir, map[string]int64{}, map[string]string{}}
+func readTree(ctx context.Context, dir string) (tree, error) {
+	t := tree{dir, map[string]int64{}, map[string]string{}}
 	entries := 0
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		switch entries++; {
@@ -96,10 +100,10 @@ func isInstalled(dir string) bool {
 	return slices.ContainsFunc(installedMarks[filepath.Base(dir)], func(mark string) bool { return inputs.Exists(filepath.Join(dir, mark)) })
 }
 
-// treeNames returns the names of both trees, sorted.
-func treeNames(old, now projectTree) []string {
+// listNames returns the names of both trees, sorted.
+func listNames(old, now tree) []string {
 	var names []string
-	for _, t := range []projectTree{old, now} {
+	for _, t := range []tree{old, now} {
 		for name := range t.files {
 			names = append(names, name)
 		}
@@ -108,13 +112,10 @@ func treeNames(old, now projectTree) []string {
 	return slices.Compact(names)
 }
 
-// comparesTrees reports whether --diff and the argument are two directories, neither of which is an environment.
-func (f *requiresFlags) comparesTrees(args []string) bool {
-	isTree := func(name string) bool {
-		info, err := os.Stat(name)
-		return err == nil && info.IsDir() && !probe.IsEnvironment(probe.This(), name) && !isImageDirectory(name)
-	}
-	return f.old != "" && len(args) == 1 && isTree(f.old) && isTree(args[0])
+// IsTree reports whether a name is that of a directory that is neither an environment nor an image.
+func IsTree(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir() && !probe.IsEnvironment(probe.This(), name) && !isImageDirectory(name)
 }
 
 // isImageDirectory reports whether a directory is the layout of an OCI image.
@@ -123,80 +124,58 @@ func isImageDirectory(name string) bool {
 	return err == nil
 }
 
-// treesComparison is the state of a comparison of two directories.
-type treesComparison struct {
-	*requiresFlags
-	tables  *matrix.Tables
-	targets []matrix.Target
-	promise promise
-	old     projectTree
-	now     projectTree
-	result  requires.Trees
-	held    map[[3]string]requires.Hold
-	needs   map[string]requires.Requirement // by what was read
+// Options says what the files of two trees are compared for.
+type Options struct {
+	Tables  *matrix.Tables
+	Python  string
+	Targets []matrix.Target // the hosts that must still work
+
+	// What a configuration promises, and that must still hold.
+	PromisedBy        string
+	PromisedTargets   []matrix.Target
+	PromisedPlatforms []string
 }
 
-// runTrees compares the project files of two directories.
-func (f *requiresFlags) runTrees(ctx context.Context, s streams, args []string) error {
-	outputs, err := output.Parse(needs.TreesFormats, f.formats, f.colour, f.all, s.out, s.err)
-	if err != nil {
-		return err
-	}
-	tables, err := f.load(ctx)
-	if err != nil {
-		return err
-	}
-	c := &treesComparison{requiresFlags: f, tables: tables, held: map[[3]string]requires.Hold{}, needs: map[string]requires.Requirement{}}
-	if c.targets, err = f.targets(tables); err != nil {
-		return err
-	}
-	if f.supports {
-		if c.promise, c.result.PromiseFrom, err = f.readPromise(); err != nil {
-			return err
-		}
-	}
-	ctx, cancel := deadline.Set(ctx, cmp.Or(f.timeout, deadline.Rest))
-	defer cancel()
-	if c.old, err = readTree(ctx, f.old); err == nil {
-		c.now, err = readTree(ctx, args[0])
-	}
-	if err != nil {
-		return err
-	}
-	if err := c.compare(ctx); err != nil {
-		return err
-	}
-	if err := outputs.Write(ctx, needs.Trees{Trees: c.result, Tool: tool(tables, true)}); err != nil {
-		return err
-	}
-	switch {
-	case c.result.Broken():
-		return exitError(exitIncompatible)
-	case c.result.Undecided():
-		return exitError(exitInconclusive)
-	}
-	return nil
+// comparison is the state of a comparison of two directories.
+type comparison struct {
+	Options
+	old    tree
+	now    tree
+	result requires.Trees
+	held   map[[3]string]requires.Hold
+	needs  map[string]requires.Requirement // by what was read
 }
 
-// compare compares each file of the two trees that differs.
-func (c *treesComparison) compare(ctx context.Context) error {
+// Compare compares the project files of two directories, until ctx ends.
+func Compare(ctx context.Context, old, now string, opt Options) (requires.Trees, error) {
+	c := &comparison{Options: opt, held: map[[3]string]requires.Hold{}, needs: map[string]requires.Requirement{}}
+	c.result.PromiseFrom = opt.PromisedBy
+	var err error
+	if c.old, err = readTree(ctx, old); err == nil {
+		c.now, err = readTree(ctx, now)
+	}
+	if err != nil {
+		return c.result, err
+	}
+	c.compareAll(ctx)
+	return c.result, nil
+}
+
+// compareAll compares each file of the two trees that differs.
+func (c *comparison) compareAll(ctx context.Context) {
 	c.result.Schema, c.result.Old, c.result.New = requires.TreesSchema, c.old.dir, c.now.dir
 	c.result.Files, c.result.Unread = []requires.FileChange{}, []requires.UnreadFile{}
-	promised, err := c.promiseTargets()
-	if err != nil {
-		return err
-	}
 	compared := 0
-	was := c.renames()
+	was := c.findRenames()
 	defer func() {
 		nameMoves(c.result.Files)
 		c.nameDecided()
 	}()
-	for _, name := range treeNames(c.old, c.now) {
+	for _, name := range listNames(c.old, c.now) {
 		if slices.Contains(slices.Collect(maps.Values(was)), name) {
 			continue
 		}
-		before, after, differs, err := c.read(name, cmp.Or(was[name], name))
+		before, after, differs, err := c.readBoth(name, cmp.Or(was[name], name))
 		if !differs {
 			continue
 		}
@@ -212,11 +191,11 @@ func (c *treesComparison) compare(ctx context.Context) error {
 			continue
 		}
 		change, err := deadline.Run(ctx, func() (requires.FileChange, error) {
-			return c.compareFile(ctx, name, cmp.Or(was[name], name), before, after, promised), nil
+			return c.compareFile(ctx, name, cmp.Or(was[name], name), before, after, c.PromisedTargets), nil
 		})
 		change.OldFile = was[name]
-		if before != nil && after != nil && !c.touches(filepath.FromSlash(name)) {
-			change.Through = c.through(name, cmp.Or(was[name], name))
+		if before != nil && after != nil && !c.isTouched(filepath.FromSlash(name)) {
+			change.Through = c.listIncludedChanges(name, cmp.Or(was[name], name))
 		}
 		if err != nil {
 			c.result.Unread = append(c.result.Unread, requires.UnreadFile{File: name, Reason: err.Error()})
@@ -225,59 +204,58 @@ func (c *treesComparison) compare(ctx context.Context) error {
 		c.result.Files = append(c.result.Files, change)
 	}
 	c.compareIncludedProjects(ctx)
-	return nil
 }
 
 // nameDecided notes the projects that differ and whose lock, which stands for them, does not.
-func (c *treesComparison) nameDecided() {
+func (c *comparison) nameDecided() {
 	for _, lock := range slices.Sorted(maps.Keys(c.now.locked)) {
 		project := c.now.locked[lock]
 		differs := func(f requires.FileChange) bool { return f.File == lock }
 		unread := func(u requires.UnreadFile) bool { return u.File == lock }
-		if c.old.locked[lock] == project && c.touches(project) && !slices.ContainsFunc(c.result.Files, differs) &&
+		if c.old.locked[lock] == project && c.isTouched(project) && !slices.ContainsFunc(c.result.Files, differs) &&
 			!slices.ContainsFunc(c.result.Unread, unread) {
 			c.result.Decided = append(c.result.Decided, requires.Decided{Project: project, Lock: lock})
 		}
 	}
 }
 
-// read reads a file of both trees, by its name in each; differs says whether there is anything to compare. A nil side has
+// readBoth reads a file of both trees, by its name in each; differs says whether there is anything to compare. A nil side has
 // no such file.
-func (c *treesComparison) read(name, old string) (before, after *facts.Facts, differs bool, err error) {
+func (c *comparison) readBoth(name, old string) (before, after *facts.Facts, differs bool, err error) {
 	oldSize, was := c.old.files[old]
 	size, is := c.now.files[name]
 	if was && is && oldSize == notRegular && size == notRegular {
 		return nil, nil, false, nil
 	}
-	same := was && is && oldSize == size && sameContent(filepath.Join(c.old.dir, filepath.FromSlash(old)),
+	same := was && is && oldSize == size && haveSameContent(filepath.Join(c.old.dir, filepath.FromSlash(old)),
 		filepath.Join(c.now.dir, filepath.FromSlash(name)))
 	before, wrong := c.readSide(c.old, old)
 	if after, err = c.readSide(c.now, name); err != nil {
 		project := c.now.locked[name]
-		return before, nil, !same || project != "" && c.touches(project), err
+		return before, nil, !same || project != "" && c.isTouched(project), err
 	}
 	if wrong != nil { // what it asked for may be lost
 		return nil, nil, true, fmt.Errorf("before the change: %w", wrong)
 	}
 	if same {
-		if err := c.changedUnread(name, after); err != nil {
+		if err := c.checkUnread(name, after); err != nil {
 			return nil, nil, true, err
 		}
-		return before, after, !sameFacts(before, after), nil // an included file may differ
+		return before, after, !areSameFacts(before, after), nil // an included file may differ
 	}
 	return before, after, true, nil
 }
 
-// changedUnread returns an error if a file that differs is one that an unchanged file names and that was not read: a Python
+// checkUnread returns an error if a file that differs is one that an unchanged file names and that was not read: a Python
 // script of a Dockerfile, or an archive that it unpacks.
-func (c *treesComparison) changedUnread(name string, f *facts.Facts) error {
+func (c *comparison) checkUnread(name string, f *facts.Facts) error {
 	if f == nil {
 		return nil
 	}
 	for _, u := range f.Unread {
 		for word := range strings.FieldsSeq(u.Place + " " + u.Reason) {
 			for _, dir := range []string{filepath.Dir(name), "."} {
-				if path := filepath.Join(dir, strings.TrimPrefix(word, "/")); filepath.IsLocal(path) && c.touches(path) {
+				if path := filepath.Join(dir, strings.TrimPrefix(word, "/")); filepath.IsLocal(path) && c.isTouched(path) {
 					return fmt.Errorf("%s changes, and was not read", path)
 				}
 			}
@@ -286,24 +264,24 @@ func (c *treesComparison) changedUnread(name string, f *facts.Facts) error {
 	return nil
 }
 
-// touches reports whether a path is a regular file in one tree, and missing or different in the other.
-func (c *treesComparison) touches(path string) bool {
+// isTouched reports whether a path is a regular file in one tree, and missing or different in the other.
+func (c *comparison) isTouched(path string) bool {
 	a, b := filepath.Join(c.old.dir, path), filepath.Join(c.now.dir, path)
 	before, errA := os.Lstat(a)
 	after, errB := os.Lstat(b)
 	was, is := errA == nil && before.Mode().IsRegular(), errB == nil && after.Mode().IsRegular()
-	return was != is || was && is && (before.Size() != after.Size() || !sameContent(a, b))
+	return was != is || was && is && (before.Size() != after.Size() || !haveSameContent(a, b))
 }
 
 // readSide reads a file of one tree, or returns nil if the tree does not have it.
-func (c *treesComparison) readSide(t projectTree, name string) (*facts.Facts, error) {
+func (c *comparison) readSide(t tree, name string) (*facts.Facts, error) {
 	switch size, there := t.files[name]; {
 	case !there:
 		return nil, nil
 	case size == notRegular:
 		return nil, errors.New("it is not a regular file, and links are not followed")
 	}
-	f, err := inputs.ReadFacts(filepath.Join(t.dir, filepath.FromSlash(name)), c.python, t.dir, nil)
+	f, err := inputs.ReadFacts(filepath.Join(t.dir, filepath.FromSlash(name)), c.Python, t.dir, nil)
 	if err != nil {
 		if said := new(usage.Error); errors.As(err, &said) {
 			err = errors.New(strings.ReplaceAll(said.Message, t.dir+string(filepath.Separator), ""))
@@ -313,8 +291,8 @@ func (c *treesComparison) readSide(t projectTree, name string) (*facts.Facts, er
 	return &f, nil
 }
 
-// sameContent reports whether two files were read completely and are equal.
-func sameContent(a, b string) bool {
+// haveSameContent reports whether two files were read completely and are equal.
+func haveSameContent(a, b string) bool {
 	x, err := os.Open(a)
 	if err != nil {
 		return false
@@ -339,8 +317,8 @@ func sameContent(a, b string) bool {
 	}
 }
 
-// sameFacts reports whether two reads found the same.
-func sameFacts(a, b *facts.Facts) bool {
+// areSameFacts reports whether two reads found the same.
+func areSameFacts(a, b *facts.Facts) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
@@ -350,7 +328,7 @@ func sameFacts(a, b *facts.Facts) bool {
 }
 
 // compareFile says what the change of one file costs.
-func (c *treesComparison) compareFile(ctx context.Context, name, oldName string, before, after *facts.Facts, promised []matrix.Target) requires.FileChange {
+func (c *comparison) compareFile(ctx context.Context, name, oldName string, before, after *facts.Facts, promised []matrix.Target) requires.FileChange {
 	change := requires.FileChange{File: name, State: "changed", Packages: []requires.PackageChange{}, Changes: []requires.Change{},
 		Targets: []requires.TargetChange{}, Supports: []requires.Supported{}, Images: []requires.ImageChange{}, Holds: []requires.Hold{}, Unknown: []requires.Missing{}}
 	var none facts.Facts
@@ -361,39 +339,39 @@ func (c *treesComparison) compareFile(ctx context.Context, name, oldName string,
 	case before == nil:
 		change.State, before = "added", &none
 	}
-	s := c.settle(ctx, change.State, *before, *after)
+	s := c.settleSides(ctx, change.State, *before, *after)
 	change.Packages = dropStaying(requires.ComparePackages(s.old, s.now), s.before, s.after)
-	change.BuildArgs = c.changedArgs(name, oldName)
+	change.BuildArgs = c.listChangedArgs(name, oldName)
 	nameRanges(change.Packages, s.oldRanges, s.newRanges)
-	change.OldDriver, change.NewDriver = knownDriver(s.old), knownDriver(s.now)
+	change.OldDriver, change.NewDriver = findKnownDriver(s.old), findKnownDriver(s.now)
 	switch change.State {
 	case "changed":
-		if base := c.unknownBase(ctx, s.after); base != "" && len(s.oldRanges)+len(s.newRanges) > 0 {
+		if base := c.findUnknownBase(ctx, s.after); base != "" && len(s.oldRanges)+len(s.newRanges) > 0 {
 			change.Packages, change.OldDriver, change.NewDriver = []requires.PackageChange{}, "", ""
-			change.Images = matrix.CompareImages(c.tables, s.before, s.after)
+			change.Images = matrix.CompareImages(c.Tables, s.before, s.after)
 			change.Unknown = append(change.Unknown, requires.Missing{Rule: "not-looked-at", Subject: base, MissingFact: verdict.MissingFact{Missing: requires.BaseMayHold}})
 			return change
 		}
 		if len(s.old.Builds) > 0 { // what asked for nothing had no hosts to lose
 			change.Changes = requires.CompareProjects(s.old, s.now).Changes
 		}
-		change.Targets = matrix.CompareTargets(ctx, c.tables, s.before, s.after, c.targets)
-		change.Images = matrix.CompareImages(c.tables, s.before, s.after)
-		change.Unknown = append(change.Unknown, unknownOf(s.old, s.now)...)
+		change.Targets = matrix.CompareTargets(ctx, c.Tables, s.before, s.after, c.Targets)
+		change.Images = matrix.CompareImages(c.Tables, s.before, s.after)
+		change.Unknown = append(change.Unknown, listUnknown(s.old, s.now)...)
 		change.Parts = c.compareParts(ctx, s)
-		change.Unchanged = unchangedBuilds(s.old, s.now)
-		change.Arm = c.armChange(ctx, change)
-		change.DefaultGroups = c.newDefaultGroups(name, oldName)
-		change.Holds = c.holds(ctx, change, s)
+		change.Unchanged = listUnchangedBuilds(s.old, s.now)
+		change.Arm = c.findArmChange(ctx, change)
+		change.DefaultGroups = c.listNewDefaultGroups(name, oldName)
+		change.Holds = c.findHolds(ctx, change, s)
 	case "added":
-		change.Targets = matrix.CompareTargets(ctx, c.tables, s.before, s.after, c.targets)
+		change.Targets = matrix.CompareTargets(ctx, c.Tables, s.before, s.after, c.Targets)
 		change.Unknown = append(change.Unknown, s.now.Unknown...)
 	}
 	if d := s.now.Declared; d != nil && (s.old.Declared == nil || *s.old.Declared != *d) {
 		change.Declared = d
 	}
 	if change.State != "removed" {
-		change.Supports = c.newlyBroken(ctx, s.before, s.after, promised)
+		change.Supports = c.listNewlyBroken(ctx, s.before, s.after, promised)
 	}
 	return change
 }
@@ -406,36 +384,36 @@ type sides struct {
 	oldRanges, newRanges ranges
 }
 
-func (c *treesComparison) settle(ctx context.Context, state string, before, after facts.Facts) sides {
-	s := sides{before: before, after: after, old: c.requires(ctx, before), now: c.requires(ctx, after)}
+func (c *comparison) settleSides(ctx context.Context, state string, before, after facts.Facts) sides {
+	s := sides{before: before, after: after, old: c.computeRequirement(ctx, before), now: c.computeRequirement(ctx, after)}
 	if b, a, shared := dropShared(before, after, s.old, s.now); shared {
-		s = sides{before: b, after: a, old: c.requires(ctx, b), now: c.requires(ctx, a)}
+		s = sides{before: b, after: a, old: c.computeRequirement(ctx, b), now: c.computeRequirement(ctx, a)}
 	}
 	if state == "changed" {
 		s.before, s.after, s.oldRanges, s.newRanges = c.takeNewest(ctx, s.before, s.after)
-		s.old, s.now = c.requires(ctx, s.before), c.requires(ctx, s.after)
+		s.old, s.now = c.computeRequirement(ctx, s.before), c.computeRequirement(ctx, s.after)
 	}
 	return s
 }
 
-// knownDriver returns the oldest driver that will do; empty where nothing asks, or where that is unknown.
-func knownDriver(r requires.Requirement) string {
+// findKnownDriver returns the oldest driver that will do; empty where nothing asks, or where that is unknown.
+func findKnownDriver(r requires.Requirement) string {
 	if len(r.Builds) == 0 || len(r.Unknown) > 0 {
 		return ""
 	}
 	return matrix.OldestDriver(r)
 }
 
-// armChange returns the package that an older release, which lowers the driver, takes off the GPUs of Arm hosts. It compares
+// findArmChange returns the package that an older release, which lowers the driver, takes off the GPUs of Arm hosts. It compares
 // the package by itself: another one beside it may still have a build for these GPUs.
-func (c *treesComparison) armChange(ctx context.Context, change requires.FileChange) *requires.ArmChange {
+func (c *comparison) findArmChange(ctx context.Context, change requires.FileChange) *requires.ArmChange {
 	for _, p := range change.Packages {
 		if p.Old == "" || p.New == "" || p.Old == requires.OpenVersion || p.New == requires.OpenVersion || strings.Contains(p.Name+p.Old+p.New, "/") ||
 			strings.Contains(p.Old+p.New, "+") {
 			continue
 		}
-		old, known := c.requirementOf(ctx, p.Name+"=="+p.Old)
-		now, also := c.requirementOf(ctx, p.Name+"=="+p.New)
+		old, known := c.lookUpRequirement(ctx, p.Name+"=="+p.Old)
+		now, also := c.lookUpRequirement(ctx, p.Name+"=="+p.New)
 		if !known || !also {
 			continue
 		}
@@ -454,8 +432,8 @@ func (c *treesComparison) armChange(ctx context.Context, change requires.FileCha
 	return nil
 }
 
-// unchangedBuilds returns the builds that count and are the same on both sides: "torch 2.8.0+cu128".
-func unchangedBuilds(old, now requires.Requirement) []string {
+// listUnchangedBuilds returns the builds that count and are the same on both sides: "torch 2.8.0+cu128".
+func listUnchangedBuilds(old, now requires.Requirement) []string {
 	var list []string
 	for _, b := range now.Builds {
 		words := strings.TrimSpace(b.Name + " " + b.Version)
@@ -468,7 +446,7 @@ func unchangedBuilds(old, now requires.Requirement) []string {
 }
 
 // compareParts compares each extra and group that has builds of its own, for those who ask for it.
-func (c *treesComparison) compareParts(ctx context.Context, s sides) []requires.PartChange {
+func (c *comparison) compareParts(ctx context.Context, s sides) []requires.PartChange {
 	only := func(f facts.Facts, path string) (facts.Facts, bool) {
 		i := slices.IndexFunc(f.Environments, func(e facts.Environment) bool { return e.Path == path && len(e.Builds) > 0 })
 		if i < 0 {
@@ -491,12 +469,12 @@ func (c *treesComparison) compareParts(ctx context.Context, s sides) []requires.
 	for _, path := range paths[:min(len(paths), maxParts)] {
 		before, was := only(s.before, path)
 		after, is := only(s.after, path)
-		if was && is && sameFacts(&before, &after) {
+		if was && is && areSameFacts(&before, &after) {
 			continue
 		}
-		old, now := c.requires(ctx, before), c.requires(ctx, after)
+		old, now := c.computeRequirement(ctx, before), c.computeRequirement(ctx, after)
 		p := requires.PartChange{Part: path, State: "changed", Packages: requires.ComparePackages(old, now), Changes: []requires.Change{},
-			OldDriver: knownDriver(old), NewDriver: knownDriver(now)}
+			OldDriver: findKnownDriver(old), NewDriver: findKnownDriver(now)}
 		nameRanges(p.Packages, s.oldRanges, s.newRanges)
 		switch {
 		case !was:
@@ -516,30 +494,30 @@ func (c *treesComparison) compareParts(ctx context.Context, s sides) []requires.
 // maxParts bounds the extras and groups of one file that are compared.
 const maxParts = 40
 
-// requires returns what is needed by what was read, worked out once for files that say the same.
-func (c *treesComparison) requires(ctx context.Context, f facts.Facts) requires.Requirement {
+// computeRequirement returns what is needed by what was read, worked out once for files that say the same.
+func (c *comparison) computeRequirement(ctx context.Context, f facts.Facts) requires.Requirement {
 	key, err := json.Marshal(f)
 	if r, known := c.needs[string(key)]; known && err == nil {
 		return r
 	}
-	r := matrix.Requires(ctx, c.tables, f, c.python)
+	r := matrix.Requires(ctx, c.Tables, f, c.Python)
 	if err == nil && ctx.Err() == nil {
 		c.needs[string(key)] = r
 	}
 	return r
 }
 
-// newlyBroken returns the parts of the promise that held before the change and no longer do.
-func (c *treesComparison) newlyBroken(ctx context.Context, before, after facts.Facts, promised []matrix.Target) []requires.Supported {
+// listNewlyBroken returns the parts of the promise that held before the change and no longer do.
+func (c *comparison) listNewlyBroken(ctx context.Context, before, after facts.Facts, promised []matrix.Target) []requires.Supported {
 	list := []requires.Supported{}
-	if c.promise.isEmpty() {
+	if len(c.PromisedTargets)+len(c.PromisedPlatforms) == 0 {
 		return list
 	}
-	now := matrix.Supports(ctx, c.tables, after, promised, c.promise.platforms)
+	now := matrix.Supports(ctx, c.Tables, after, promised, c.PromisedPlatforms)
 	if !slices.ContainsFunc(now, func(s requires.Supported) bool { return !s.Holds }) {
 		return list
 	}
-	was := matrix.Supports(ctx, c.tables, before, promised, c.promise.platforms)
+	was := matrix.Supports(ctx, c.Tables, before, promised, c.PromisedPlatforms)
 	for i, s := range now {
 		if !s.Holds && was[i].Holds {
 			list = append(list, s)

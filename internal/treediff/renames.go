@@ -1,4 +1,4 @@
-package main
+package treediff
 
 import (
 	"cmp"
@@ -15,10 +15,10 @@ import (
 // maxRenamed limits the files on each side among which renames are searched.
 const maxRenamed = 100
 
-// renames maps each file that only the new directory has to the old file that asks for the same builds, if there is
+// findRenames maps each file that only the new directory has to the old file that asks for the same builds, if there is
 // one. A bump in a file that also moved is then compared like any other.
-func (c *treesComparison) renames() map[string]string {
-	gone, came := missingFrom(c.old, c.now), missingFrom(c.now, c.old)
+func (c *comparison) findRenames() map[string]string {
+	gone, came := listMissing(c.old, c.now), listMissing(c.now, c.old)
 	was := map[string]string{}
 	if len(gone) == 0 || len(came) == 0 {
 		return was
@@ -33,20 +33,20 @@ func (c *treesComparison) renames() map[string]string {
 		score    float64
 	}
 	names := map[string]map[string]bool{}
-	read := func(t projectTree, name string) map[string]bool {
+	read := func(t tree, name string) map[string]bool {
 		if _, done := names[t.dir+name]; !done {
 			f, err := c.readSide(t, name)
 			if err != nil || f == nil {
 				f = &facts.Facts{}
 			}
-			names[t.dir+name] = c.decidingNames(f)
+			names[t.dir+name] = c.listDecidingPackages(f)
 		}
 		return names[t.dir+name]
 	}
 	var pairs []pair
 	for _, old := range gone {
 		for _, now := range came {
-			if score := similarity(old, now, read(c.old, old), read(c.now, now)); score > 0 {
+			if score := scoreSimilarity(old, now, read(c.old, old), read(c.now, now)); score > 0 {
 				pairs = append(pairs, pair{old, now, score})
 			}
 		}
@@ -61,8 +61,8 @@ func (c *treesComparison) renames() map[string]string {
 	return was
 }
 
-// missingFrom returns the names of one tree's files that another tree lacks, sorted.
-func missingFrom(t, other projectTree) []string {
+// listMissing returns the names of one tree's files that another tree lacks, sorted.
+func listMissing(t, other tree) []string {
 	var names []string
 	for name := range t.files {
 		if _, there := other.files[name]; !there {
@@ -73,15 +73,15 @@ func missingFrom(t, other projectTree) []string {
 	return names
 }
 
-// decidingNames returns the packages of a file whose releases the tables know.
-func (c *treesComparison) decidingNames(f *facts.Facts) map[string]bool {
+// listDecidingPackages returns the packages of a file whose releases the tables know.
+func (c *comparison) listDecidingPackages(f *facts.Facts) map[string]bool {
 	names := map[string]bool{}
 	for _, e := range f.Environments {
 		for _, b := range e.Builds {
 			names[b.Name] = true
 		}
 		for _, r := range e.Requested {
-			if len(matrix.Releases(c.tables, r.Name)) > 0 {
+			if len(matrix.Releases(c.Tables, r.Name)) > 0 {
 				names[r.Name] = true
 			}
 		}
@@ -89,9 +89,9 @@ func (c *treesComparison) decidingNames(f *facts.Facts) map[string]bool {
 	return names
 }
 
-// similarity scores two files as a rename: first the packages that both name, then the file name, then the directory.
+// scoreSimilarity scores two files as a rename: first the packages that both name, then the file name, then the directory.
 // It is zero if they share no package.
-func similarity(old, now string, before, after map[string]bool) float64 {
+func scoreSimilarity(old, now string, before, after map[string]bool) float64 {
 	shared := 0
 	for name := range before {
 		if after[name] {
@@ -160,8 +160,8 @@ func dropShared(before, after facts.Facts, old, now requires.Requirement) (facts
 	return strip(before, old), strip(after, now), true
 }
 
-// unknownOf returns the missing facts of the new file, and those of the old one that the new one does not have.
-func unknownOf(old, now requires.Requirement) []requires.Missing {
+// listUnknown returns the missing facts of the new file, and those of the old one that the new one does not have.
+func listUnknown(old, now requires.Requirement) []requires.Missing {
 	list := now.Missing()
 	for _, u := range old.Missing() {
 		if !slices.ContainsFunc(now.Missing(), func(v requires.Missing) bool { return u.Subject == v.Subject && u.Missing == v.Missing }) {
