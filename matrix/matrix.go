@@ -16,6 +16,7 @@ import (
 	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
+	"cudacompat/matrix/internal/resolver"
 	"cudacompat/matrix/internal/rules"
 	"cudacompat/matrix/internal/rules/coverage"
 	"cudacompat/matrix/internal/rules/rule"
@@ -86,7 +87,7 @@ func Requirements() []string {
 }
 
 // Refuses says why Check does not accept a set on a machine, or returns "" if it does.
-type Refuses = pins.Refuses
+type Refuses = resolver.Refuses
 
 // Pins computes the sets to install on the machine that the facts describe, with target laid over it. Every set passes
 // Check.
@@ -98,7 +99,7 @@ func Pins(t *Tables, f facts.Facts, target Target, want pin.Wanted) pin.Sets {
 // first and takes the first set that refuses accepts. If there is none, Sets.Missing says which wishes and properties
 // of the machine exclude each other.
 func PinsWanted(t *Tables, f facts.Facts, target Target, wants []pin.Want, refuses Refuses) pin.Sets {
-	return pins.PinsWanted(t, f, target, wants, refuses)
+	return resolver.PinsWanted(t, f, target, wants, refuses)
 }
 
 // PythonOf returns the Python for which Pins and PinsWanted choose, "3.12": the target's, or that of the environment
@@ -115,16 +116,16 @@ func Pythons(t *Tables, want pin.Wanted) []string {
 
 // IsEngine reports whether a package is an engine, such as vLLM, whose releases each ask for one PyTorch.
 func IsEngine(t *Tables, name string) bool {
-	return pins.IsEngine(t, name)
+	return resolver.IsEngine(t, name)
 }
 
 // Engine works out the sets for one engine on one machine, as Pins does for a framework.
-type Engine = pins.Engine
+type Engine = resolver.Engine
 
 // NewEngine returns the sets for one engine, on the machine of the facts with a target laid over it. The check decides
 // about each set.
 func NewEngine(t *Tables, f facts.Facts, target Target, want pin.Want, refuses Refuses) *Engine {
-	return pins.NewEngine(t, f, target, want, refuses)
+	return resolver.NewEngine(t, f, target, want, refuses)
 }
 
 // DriverEnd returns the end of life of a driver's branch, or false if none is published.
@@ -134,16 +135,16 @@ func DriverEnd(t *Tables, driver string) (pin.End, bool) {
 
 // HasPackage reports whether the tables know a package.
 func HasPackage(t *Tables, name string) bool {
-	return pins.HasPackage(t, name)
+	return resolver.HasPackage(t, name)
 }
 
 // PackageNames returns the names of all packages that the tables know.
 func PackageNames(t *Tables) []string {
-	return pins.PackageNames(t)
+	return resolver.PackageNames(t)
 }
 
 // IsSpecifier reports whether text is a range of a Python package's releases, such as ">=2.8,<2.10". The empty text
 // allows all releases.
 func IsSpecifier(text string) bool {
-	return pins.IsSpecifier(text)
+	return resolver.IsSpecifier(text)
 }

@@ -71,7 +71,8 @@ func compatFirst(row *tables.Forward) string {
 
 const from = "  # needs NVIDIA's repository"
 
-// imageCommands returns the instruction that installs a package, for a Dockerfile. Images based on NVIDIA's already have its repository.
+// imageCommands returns the instruction that installs a package, for a Dockerfile. Images based on NVIDIA's already
+// have its repository.
 func imageCommands(m *model.Machine, name string) map[string]string {
 	base := m.Facts.Environments[0].Requested[0]
 	where := from + " in the image"

@@ -63,30 +63,30 @@ func DriverBranch(m *model.Machine, reaches func(*tables.Branch) bool) *tables.B
 			continue
 		}
 		last = b
-		if maintained(m, b) {
+		if IsMaintained(m, b) {
 			return b
 		}
 	}
 	return last
 }
 
-// maintained reports whether a branch is not past its end of life.
-func maintained(m *model.Machine, b *tables.Branch) bool {
+// IsMaintained reports whether a branch is not past its end of life.
+func IsMaintained(m *model.Machine, b *tables.Branch) bool {
 	return b.EndOfLife == "" && b.Type != "NFB" || b.EndOfLife > m.Today()
 }
 
-// whyBranch says why a set takes a branch: it is the lowest that works, or one past its end of life because no other
-// works.
-func whyBranch(m *model.Machine, b *tables.Branch) string {
-	if !maintained(m, b) {
+// ExplainBranch says why a set takes a branch: it is the lowest that works, or one past its end of life because no
+// other works.
+func ExplainBranch(m *model.Machine, b *tables.Branch) string {
+	if !IsMaintained(m, b) {
 		return "branch " + b.Branch + " is past its end of life, and no maintained branch runs it"
 	}
 	return "branch " + b.Branch + " is the oldest maintained branch that runs it"
 }
 
-// describeNewest describes the branch of the set with the newest release.
-func describeNewest(m *model.Machine, b *tables.Branch) string {
-	if !maintained(m, b) {
+// DescribeNewest describes the branch of the set with the newest release.
+func DescribeNewest(m *model.Machine, b *tables.Branch) string {
+	if !IsMaintained(m, b) {
 		return "on the last driver branch that supports the GPU, which is past its end of life"
 	}
 	return "on the newest maintained driver branch that supports the GPU"

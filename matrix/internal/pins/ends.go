@@ -10,9 +10,9 @@ import (
 	"cudacompat/matrix/pin"
 )
 
-// endsOf lists what ends on a machine: its driver's branch, the branches that support its GPUs, and the framework's
+// FindEnds lists what ends on a machine: its driver's branch, the branches that support its GPUs, and the framework's
 // releases for them.
-func endsOf(m *model.Machine, framework string) []pin.End {
+func FindEnds(m *model.Machine, framework string) []pin.End {
 	list := []pin.End{}
 	if len(m.GPUs) == 0 {
 		return list
@@ -52,7 +52,7 @@ func GPUEnds(m *model.Machine, framework string) []pin.End {
 	}
 	rows := m.FrameworkRows(framework) // oldest first
 	for _, last := range slices.Backward(rows) {
-		if !hasCode(m, last) {
+		if !HasCode(m, last) {
 			continue
 		}
 		newest := rows[len(rows)-1]
@@ -60,7 +60,7 @@ func GPUEnds(m *model.Machine, framework string) []pin.End {
 			break
 		}
 		return append(list, pin.End{Kind: pin.EndOfCode, Last: last.Release, Why: fmt.Sprintf("%s %s is the last release made for %s; %s is not",
-			framework, last.Release, gpuWords(m), newest.Release), Source: newest.Source})
+			framework, last.Release, GPUWords(m), newest.Release), Source: newest.Source})
 	}
 	return list
 }

@@ -8,6 +8,8 @@ import (
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/cudaof"
+	"cudacompat/matrix/internal/fit"
 	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/pin"
@@ -82,7 +84,7 @@ func EngineSet(m *model.Machine, b *model.Build, list []*model.Installed, r mode
 // engineFor returns the engine's own release if it accepts a torch, otherwise the newest that does.
 func engineFor(m *model.Machine, p *model.Installed, r model.Row, python string) *tables.Extension {
 	rows := slices.DeleteFunc(EngineRows(m, p.Name), func(e tables.Extension) bool {
-		return !takesTorch(m, e, r) || m.Tables.CompiledForOlder(&e) || python != "" && !takesPython(e, python) || !loadsWheel(m, e) ||
+		return !TakesTorch(m, e, r) || m.Tables.CompiledForOlder(&e) || python != "" && !TakesPython(e, python) || !LoadsWheel(m, e) ||
 			len(e.SASS) > 0 && !Covers(m, e) || !supports(m, e)
 	})
 	if i := slices.IndexFunc(rows, func(e tables.Extension) bool { return e.Release == p.Version }); i >= 0 {
@@ -104,25 +106,25 @@ func supports(m *model.Machine, e tables.Extension) bool {
 // wheelGlibc matches the minimum glibc in a wheel's name: "vllm-0.19.1-cp38-abi3-manylinux_2_31_x86_64.whl".
 var wheelGlibc = lazyregexp.New(`-manylinux_(\d+)_(\d+)_x86_64`)
 
-// loadsWheel reports whether the C library here is new enough for a release's wheel, judging by the wheel's name in its
+// LoadsWheel reports whether the C library here is new enough for a release's wheel, judging by the wheel's name in its
 // source.
-func loadsWheel(m *model.Machine, e tables.Extension) bool {
+func LoadsWheel(m *model.Machine, e tables.Extension) bool {
 	f := wheelGlibc.FindStringSubmatch(strings.Join(e.Source, " "))
 	return f == nil || !m.Libc.Known() || !m.Libc.Less(version.Of(f[1]+"."+f[2]))
 }
 
-// takesTorch reports whether a release fits a torch, as package fit compares them. A release that requires one patch of
+// TakesTorch reports whether a release fits a torch, as package fit compares them. A release that requires one patch of
 // torch accepts no other, because an installer would replace it.
-func takesTorch(m *model.Machine, e tables.Extension, r model.Row) bool {
+func TakesTorch(m *model.Machine, e tables.Extension, r model.Row) bool {
 	asks := func(text string) bool {
 		exact := model.Exactly(text)
 		return !exact.Known() || exact.Compare(r.Number) == 0
 	}
-	return slices.ContainsFunc(e.Torch, asks) && loadsBeside(m, e, r)
+	return slices.ContainsFunc(e.Torch, asks) && LoadsBeside(m, e, r)
 }
 
-// takesPython reports whether a release has a wheel for a Python, "3.12".
-func takesPython(e tables.Extension, python string) bool {
+// TakesPython reports whether a release has a wheel for a Python, "3.12".
+func TakesPython(e tables.Extension, python string) bool {
 	return len(e.Python) == 0 || slices.ContainsFunc(e.Python, func(text string) bool {
 		if version.Of(text).Known() {
 			return text == python
@@ -143,12 +145,12 @@ func EnginePin(m *model.Machine, b *model.Build, r model.Row, set []pin.Package)
 		}
 	}
 	return verdict.Pin{Package: set[0].Package, Version: set[0].Version, Why: why,
-		Commands: Commands(b, r.CUDA, list, "", sameForOtherCUDA(b, r, list)...)}
+		Commands: Commands(b, r.CUDA, list, "", InstalledForOtherCUDA(b, r, list)...)}
 }
 
-// sameForOtherCUDA returns the packages of a list that are installed in the same release for another CUDA version or
-// another torch. pip accepts 2.9.0+cu130 for torch==2.9.0 and would keep it.
-func sameForOtherCUDA(b *model.Build, r model.Row, list []pin.Package) []string {
+// InstalledForOtherCUDA returns the packages of a list that are installed in the same release for another CUDA version
+// or another torch. pip accepts 2.9.0+cu130 for torch==2.9.0 and would keep it.
+func InstalledForOtherCUDA(b *model.Build, r model.Row, list []pin.Package) []string {
 	var names []string
 	beside := Beside(b.Env)
 	for _, p := range list {
@@ -189,7 +191,7 @@ func enginePins(m *model.Machine, b *model.Build) (pins []verdict.Pin, steps []p
 
 func noEngine(m *model.Machine, name string) string {
 	return fmt.Sprintf("no release of %s in the tables brings a torch that runs on %s with %s", pin.Quoted(name),
-		pin.Quoted(m.DriverWords()), pin.Quoted(gpuWords(m)))
+		pin.Quoted(m.DriverWords()), pin.Quoted(GPUWords(m)))
 }
 
 // Beside returns the packages of an environment, including those that a file only names, which have no path.
@@ -204,4 +206,27 @@ func Beside(e *model.Environment) []*model.Installed {
 		}
 	}
 	return list
+}
+
+// LoadsBeside reports whether no key of the comparison differs between a release and a row of torch.
+func LoadsBeside(m *model.Machine, e tables.Extension, r model.Row) bool {
+	result := FitRow(m, e, r)
+	return !slices.ContainsFunc(result[:], func(a fit.Answer) bool {
+		return a.State == fit.Differs || a.State == fit.Doubtful || a.State == fit.Lesser
+	})
+}
+
+// FitRow compares a release with a row of torch.
+func FitRow(m *model.Machine, e tables.Extension, r model.Row) fit.Result {
+	release, _ := version.ParseRelease(e.Release)
+	p := fit.Package{Name: e.Package, Release: release, Rows: []tables.Extension{e}}
+	p.CUDA = cudaof.Find(m.Tables, cudaof.Package{Name: e.Package, Release: release, Version: e.Release, Rows: p.Rows,
+		Index: cudaof.DefaultIndex, Platform: r.Platform})
+	return fit.Of(m.Tables, TorchOfRow(r), p, fit.Target{})
+}
+
+// TorchOfRow converts a row of torch to the form that package fit compares.
+func TorchOfRow(r model.Row) fit.Torch {
+	return fit.Torch{Release: version.Release{Number: r.Number, Local: r.Variant}, Platform: r.Platform,
+		CUDA: cudaof.Exactly(r.CUDA, cudaof.Framework)}
 }

@@ -38,8 +38,8 @@ func localOf(p pin.Package, r model.Row) pin.Package {
 func Pins(t *tables.Tables, f facts.Facts, target hardware.Target, want pin.Wanted) pin.Sets {
 	f.Complete()
 	m := model.NewMachine(t, &f, target, verdict.Policy{})
-	b := wantedBuild(m, want)
-	sets := pin.Sets{Schema: pin.Schema, Target: pinTarget(m, b, want), Sets: []pin.Set{}, Missing: []pin.None{}, Ends: endsOf(m, want.Framework)}
+	b := NewWantedBuild(m, want)
+	sets := pin.Sets{Schema: pin.Schema, Target: DescribeTarget(m, b, want), Sets: []pin.Set{}, Missing: []pin.None{}, Ends: FindEnds(m, want.Framework)}
 	for _, c := range []struct {
 		choice pin.Choice
 		work   func(*model.Machine, *model.Build) (pin.Set, string)
@@ -48,7 +48,7 @@ func Pins(t *tables.Tables, f facts.Facts, target hardware.Target, want pin.Want
 		switch {
 		case why != "":
 			sets.Missing = append(sets.Missing, pin.None{Choice: c.choice, Why: why, Source: []string{},
-				Driver: c.choice == pin.KeepDriver && whyDriver(m) != ""})
+				Driver: c.choice == pin.KeepDriver && ExplainDriver(m) != ""})
 		case len(set.Packages) > 0:
 			set.Choice = c.choice
 			sets.Sets = append(sets.Sets, set)
@@ -57,8 +57,8 @@ func Pins(t *tables.Tables, f facts.Facts, target hardware.Target, want pin.Want
 	return sets
 }
 
-// wantedBuild returns a build that stands for what will be installed, in the environment that counts.
-func wantedBuild(m *model.Machine, want pin.Wanted) *model.Build {
+// NewWantedBuild returns a build that stands for what will be installed, in the environment that counts.
+func NewWantedBuild(m *model.Machine, want pin.Wanted) *model.Build {
 	b := &model.Build{Build: &facts.Build{Name: want.Framework, Version: want.Release},
 		Env: model.NewEnvironment(m.Tables, &facts.Environment{})}
 	standing := model.StandingOf(m.Tables, m.Facts)
@@ -78,7 +78,7 @@ func PythonOf(t *tables.Tables, f facts.Facts, target hardware.Target) string {
 		return version.ShortPython(target.Python)
 	}
 	f.Complete()
-	return version.ShortPython(wantedBuild(model.NewMachine(t, &f, target, verdict.Policy{}), pin.Wanted{}).Interpreter)
+	return version.ShortPython(NewWantedBuild(model.NewMachine(t, &f, target, verdict.Policy{}), pin.Wanted{}).Interpreter)
 }
 
 // Pythons returns the Pythons that the tables have wheels of a framework for, oldest first, without the free-threaded
@@ -97,7 +97,7 @@ func Pythons(t *tables.Tables, want pin.Wanted) []string {
 	return slices.DeleteFunc(slices.Compact(list), func(python string) bool { return strings.HasSuffix(python, "t") })
 }
 
-func pinTarget(m *model.Machine, b *model.Build, want pin.Wanted) pin.Target {
+func DescribeTarget(m *model.Machine, b *model.Build, want pin.Wanted) pin.Target {
 	t := pin.Target{Wanted: []string{}, Assumed: []string{}, Instance: m.Target.Instance, Driver: m.Driver().Version.String(), GPUs: []string{},
 		Python:   version.ShortPython(b.Interpreter),
 		Platform: m.Platform, Libc: m.Facts.System.Libc, Framework: want.Framework, Release: want.Release}
@@ -110,33 +110,33 @@ func pinTarget(m *model.Machine, b *model.Build, want pin.Wanted) pin.Target {
 // byJetPack says what to give for a Jetson, whose driver no set can choose.
 const byJetPack = "the driver is unknown: a Jetson's comes with its JetPack (add --driver with the version that `cat /proc/driver/nvidia/version` or nvidia-smi shows there)"
 
-// whyNoBranch says that no driver branch serves, and for a Jetson, whose driver is of no branch, what to give.
-func whyNoBranch(m *model.Machine, rest string) string {
+// ExplainNoBranch says that no driver branch serves, and for a Jetson, whose driver is of no branch, what to give.
+func ExplainNoBranch(m *model.Machine, rest string) string {
 	if m.Jetson() && !m.DriverTold() {
 		return byJetPack
 	}
 	if m.Jetson() {
-		return "the driver of " + gpuWords(m) + " comes with its JetPack, and no set fits " + m.DriverWords()
+		return "the driver of " + GPUWords(m) + " comes with its JetPack, and no set fits " + m.DriverWords()
 	}
-	return "no driver branch in the tables supports " + gpuWords(m) + rest
+	return "no driver branch in the tables supports " + GPUWords(m) + rest
 }
 
-// whyDriver says why nothing can be chosen for the driver that is there; it is empty if something can.
-func whyDriver(m *model.Machine) string {
+// ExplainDriver says why nothing can be chosen for the driver that is there; it is empty if something can.
+func ExplainDriver(m *model.Machine) string {
 	switch {
 	case !m.DriverTold() && m.Jetson():
 		return byJetPack
 	case !m.DriverTold():
 		return "the driver is unknown (add --driver)"
-	case !drives(m, m.Driver().Version):
-		return fmt.Sprintf("%s does not support %s", m.DriverWords(), gpuWords(m))
+	case !DrivesGPUs(m, m.Driver().Version):
+		return fmt.Sprintf("%s does not support %s", m.DriverWords(), GPUWords(m))
 	}
 	return ""
 }
 
 // keepDriver returns what runs on the driver that is there, nearest to what was asked for.
 func keepDriver(m *model.Machine, b *model.Build) (pin.Set, string) {
-	if why := whyDriver(m); why != "" {
+	if why := ExplainDriver(m); why != "" {
 		return pin.Set{}, why
 	}
 	candidates := runnable(m, b)
@@ -150,7 +150,7 @@ func keepDriver(m *model.Machine, b *model.Build) (pin.Set, string) {
 // forwardCompat returns a newer release than keepDriver's that runs on the present driver with a cuda-compat package.
 // It is empty for most GPUs and drivers, which have no such package.
 func forwardCompat(m *model.Machine, b *model.Build) (pin.Set, string) {
-	if b.Release.Number.Known() || !m.Driver().Version.Known() || !drives(m, m.Driver().Version) || !liftable(m) {
+	if b.Release.Number.Known() || !m.Driver().Version.Known() || !DrivesGPUs(m, m.Driver().Version) || !liftable(m) {
 		return pin.Set{}, ""
 	}
 	var least version.Number
@@ -194,7 +194,7 @@ func smallestDriver(m *model.Machine, b *model.Build) (pin.Set, string) {
 			return set, ""
 		}
 	}
-	return pin.Set{}, whyNoBranch(m, " and runs "+frameworkNames[b.Name])
+	return pin.Set{}, ExplainNoBranch(m, " and runs "+frameworkNames[b.Name])
 }
 
 // onLowestDriver returns the variant of one release that needs the smallest change: no other driver, otherwise the
@@ -225,7 +225,7 @@ func onLowestDriver(m *model.Machine, b *model.Build, variants []model.Row) (pin
 	if best == nil {
 		return pin.Set{}, false
 	}
-	return set(m, b, chosen, best, withRelease(m, b, chosen, whyBranch(m, best))), true
+	return set(m, b, chosen, best, withRelease(m, b, chosen, ExplainBranch(m, best))), true
 }
 
 // newest returns the newest release, in the variant for the newest CUDA, on the newest production or long-term branch.
@@ -241,17 +241,17 @@ func newest(m *model.Machine, b *model.Build) (pin.Set, string) {
 		return y.CUDA.Compare(x.CUDA)
 	})
 	for _, r := range candidates {
-		branch := newestBranch(m, r)
+		branch := NewestBranch(m, r)
 		switch {
 		case driverServes(m, r) && (branch == nil || m.Driver().Version.Major() >= branch.Number()):
 			return set(m, b, r, nil, newestWords(m, b, r)+"; the driver can stay"), ""
 		case m.WindowsNumbers() && windowsFloor(m, r).Known():
 			return inWindows(m, b, r, newestWords(m, b, r)), ""
 		case branch != nil:
-			return set(m, b, r, branch, newestWords(m, b, r)+", "+describeNewest(m, branch)), ""
+			return set(m, b, r, branch, newestWords(m, b, r)+", "+DescribeNewest(m, branch)), ""
 		}
 	}
-	return pin.Set{}, whyNoBranch(m, " and runs "+frameworkNames[b.Name])
+	return pin.Set{}, ExplainNoBranch(m, " and runs "+frameworkNames[b.Name])
 }
 
 // newestWords names the release of a row as the newest one, and says why newer ones of the tables are left out.
@@ -261,11 +261,11 @@ func newestWords(m *model.Machine, b *model.Build, r model.Row) string {
 	for _, o := range m.FrameworkRows(b.Name) {
 		switch {
 		case !r.Number.Less(o.Number):
-		case faulty(m, b, o):
+		case IsFaulty(m, b, o):
 			fault = o.Release
 		default:
 			forPython = forPython || python == "" || slices.Contains(o.Python, python)
-			withCode = withCode || hasCode(m, o)
+			withCode = withCode || HasCode(m, o)
 			newer = true
 		}
 	}
@@ -287,7 +287,7 @@ func newestWords(m *model.Machine, b *model.Build, r model.Row) string {
 func onSomeDriver(m *model.Machine, b *model.Build) (list []model.Row, why string) {
 	key := model.MemoKey{Framework: b.Name, Python: version.ShortPython(b.Interpreter), Release: "on some driver"}
 	list = m.Memo.Rows(key, func() []model.Row {
-		return slices.DeleteFunc(m.FrameworkRows(b.Name), func(r model.Row) bool { return !fits(m, b, r) || !hasCode(m, r) })
+		return slices.DeleteFunc(m.FrameworkRows(b.Name), func(r model.Row) bool { return !fits(m, b, r) || !HasCode(m, r) })
 	})
 	if len(list) == 0 {
 		return nil, whyNone(m, b)
@@ -297,11 +297,11 @@ func onSomeDriver(m *model.Machine, b *model.Build) (list []model.Row, why strin
 
 // driverServes reports whether the present driver runs a row and supports the GPUs.
 func driverServes(m *model.Machine, r model.Row) bool {
-	return m.Driver().Version.Known() && drives(m, m.Driver().Version) && m.Reached(r.CUDA) && compiles(m, r)
+	return m.Driver().Version.Known() && DrivesGPUs(m, m.Driver().Version) && m.Reached(r.CUDA) && CompilesPTX(m, r)
 }
 
-// drives reports whether a driver supports every GPU here: it is neither too old nor too new.
-func drives(m *model.Machine, driver version.Number) bool {
+// DrivesGPUs reports whether a driver supports every GPU here: it is neither too old nor too new.
+func DrivesGPUs(m *model.Machine, driver version.Number) bool {
 	return !slices.ContainsFunc(m.GPUs, func(g hardware.GPU) bool { return driver.Known() && !m.DrivenBy(g, driver) })
 }
 
@@ -313,9 +313,9 @@ func branchFor(m *model.Machine, r model.Row) *tables.Branch {
 	return DriverBranch(m, func(b *tables.Branch) bool { return onBranch(m, b, r) })
 }
 
-// newestBranch returns the newest production or long-term branch that runs a row, otherwise the newest branch of any
+// NewestBranch returns the newest production or long-term branch that runs a row, otherwise the newest branch of any
 // kind.
-func newestBranch(m *model.Machine, r model.Row) *tables.Branch {
+func NewestBranch(m *model.Machine, r model.Row) *tables.Branch {
 	if m.WindowsNumbers() || m.Jetson() {
 		return nil
 	}
@@ -345,13 +345,13 @@ func set(m *model.Machine, b *model.Build, r model.Row, branch *tables.Branch, w
 	}
 	s.Commands = installCommands(b, r, s.Packages)
 	if branch != nil {
-		withDriver(m, &s, branch)
+		AddDriver(m, &s, branch)
 	}
 	return s
 }
 
-// withDriver adds the driver that a set needs, and how to install it.
-func withDriver(m *model.Machine, s *pin.Set, branch *tables.Branch) {
+// AddDriver adds the driver that a set needs, and how to install it.
+func AddDriver(m *model.Machine, s *pin.Set, branch *tables.Branch) {
 	s.Driver, s.Commands = branch.Newest.String(), maps.Clone(s.Commands)
 	for tool, command := range driverCommands(m, *branch) {
 		s.Commands[tool] = command

@@ -93,14 +93,14 @@ func Ranked(m *model.Machine, b *model.Build) []model.Row {
 
 // runs checks a row as Check would after its installation. An unknown driver excludes nothing.
 func runs(m *model.Machine, b *model.Build, r model.Row) bool {
-	return fits(m, b, r) && (!m.DriverTold() || m.Reached(r.CUDA)) && hasCode(m, r) && compiles(m, r)
+	return fits(m, b, r) && (!m.DriverTold() || m.Reached(r.CUDA)) && HasCode(m, r) && CompilesPTX(m, r)
 }
 
 // targetsWithout returns the other targets on which a row does not run.
 func targetsWithout(m *model.Machine, r model.Row) []string {
 	var names []string
 	for _, o := range m.Beside {
-		if !hasCode(o, r) || !compiles(o, r) || o.DriverTold() && !o.Reached(r.CUDA) {
+		if !HasCode(o, r) || !CompilesPTX(o, r) || o.DriverTold() && !o.Reached(r.CUDA) {
 			names = append(names, o.Name)
 		}
 	}
@@ -125,11 +125,11 @@ func whyRow(m *model.Machine, r model.Row) string {
 // against them.
 func fits(m *model.Machine, b *model.Build, r model.Row) bool {
 	python := version.ShortPython(b.Interpreter)
-	return (python == "" || slices.Contains(r.Python, python)) && hasGlibc(m, r) && !faulty(m, b, r)
+	return (python == "" || slices.Contains(r.Python, python)) && HasGlibc(m, r) && !IsFaulty(m, b, r)
 }
 
-// faulty reports whether an advisory concerns the release itself on every machine. Such a release is never pinned.
-func faulty(m *model.Machine, b *model.Build, r model.Row) bool {
+// IsFaulty reports whether an advisory concerns the release itself on every machine. Such a release is never pinned.
+func IsFaulty(m *model.Machine, b *model.Build, r model.Row) bool {
 	speaks := func(c tables.Clause) bool {
 		switch c.Name {
 		case r.Framework:
@@ -145,16 +145,16 @@ func faulty(m *model.Machine, b *model.Build, r model.Row) bool {
 	})
 }
 
-// hasGlibc reports whether the C library loads a row's wheels. No manylinux wheel loads with musl. An unknown C library
+// HasGlibc reports whether the C library loads a row's wheels. No manylinux wheel loads with musl. An unknown C library
 // excludes nothing.
-func hasGlibc(m *model.Machine, r model.Row) bool {
+func HasGlibc(m *model.Machine, r model.Row) bool {
 	return m.Facts.System.Libc != "musl" && !(m.Libc.Known() && m.Libc.Less(r.Glibc))
 }
 
-// hasCode reports whether a row supports every known GPU on some driver: the row has machine code for the GPU, each of
+// HasCode reports whether a row supports every known GPU on some driver: the row has machine code for the GPU, each of
 // its parts has machine code or PTX, and so has its cuDNN. (torch 2.4 and newer still have code for a K80, but their
 // cuDNN 9 does not.)
-func hasCode(m *model.Machine, r model.Row) bool {
+func HasCode(m *model.Machine, r model.Row) bool {
 	least := m.Tables.CuDNNLeast(r.CuDNN)
 	for _, g := range m.Kinds {
 		if !g.Capability.Known() || version.Cover(r.SASS, nil, g.Capability) != version.BySASS ||
@@ -165,8 +165,8 @@ func hasCode(m *model.Machine, r model.Row) bool {
 	return true
 }
 
-// compiles reports whether the driver can compile the parts of a row that have only PTX for a GPU.
-func compiles(m *model.Machine, r model.Row) bool {
+// CompilesPTX reports whether the driver can compile the parts of a row that have only PTX for a GPU.
+func CompilesPTX(m *model.Machine, r model.Row) bool {
 	parts := r.Parts()
 	for _, g := range m.Kinds {
 		for _, p := range parts {
@@ -180,7 +180,7 @@ func compiles(m *model.Machine, r model.Row) bool {
 
 // onBranch reports whether the newest driver of a branch runs a row.
 func onBranch(m *model.Machine, b *tables.Branch, r model.Row) bool {
-	return reaches(m, b, r.CUDA) && (len(r.Parts()) == 0 || compiles(m.On(b.Newest), r))
+	return reaches(m, b, r.CUDA) && (len(r.Parts()) == 0 || CompilesPTX(m.On(b.Newest), r))
 }
 
 // rankRows sorts rows: first by what a file's range allows, then by nearness to the release, by the other targets that
@@ -212,7 +212,7 @@ func rankRows(m *model.Machine, b *model.Build, list []model.Row) {
 	}
 	ranks := make([]rank, len(list))
 	for i, r := range list {
-		ranks[i] = rank{r, outside(r), distance(r), len(targetsWithout(m, r)), cudaDistance(m, r.CUDA)}
+		ranks[i] = rank{r, outside(r), distance(r), len(targetsWithout(m, r)), CUDADistance(m, r.CUDA)}
 	}
 	slices.SortStableFunc(ranks, rank.compare)
 	for i, r := range ranks {
@@ -226,7 +226,7 @@ type rank struct {
 	outside  int // 1: the file's range does not take it
 	distance int // in releases, from the build's
 	unserved int // other targets on which it does not run
-	cuda     int // as cudaDistance has it
+	cuda     int // as CUDADistance has it
 }
 
 // compare puts the better of two rows first. If they cost the same, it puts the newer first.
@@ -234,9 +234,9 @@ func (r rank) compare(o rank) int {
 	return cmp.Or(r.outside-o.outside, r.distance-o.distance, r.unserved-o.unserved, o.row.Number.Compare(r.row.Number), r.cuda-o.cuda)
 }
 
-// cudaDistance returns the distance between a CUDA and the driver's own, in minor versions. A major version counts as
+// CUDADistance returns the distance between a CUDA and the driver's own, in minor versions. A major version counts as
 // ten.
-func cudaDistance(m *model.Machine, cuda version.Number) int {
+func CUDADistance(m *model.Machine, cuda version.Number) int {
 	d := (cuda.Major()-m.Driver().CUDA.Major())*10 + cuda.Minor() - m.Driver().CUDA.Minor()
 	return max(d, -d)
 }
@@ -281,7 +281,7 @@ func installCommands(b *model.Build, r model.Row, list []pin.Package) map[string
 // Commands returns the commands that install a list of packages for one CUDA, after removing the wheels for another
 // CUDA that own the same files.
 func Commands(b *model.Build, cuda version.Number, list []pin.Package, index string, drop ...string) map[string]string {
-	install := pin.Install{Remove: append(otherFamily(b, cuda), drop...), Index: index}
+	install := pin.Install{Remove: append(WheelsOfOtherFamily(b, cuda), drop...), Index: index}
 	for _, p := range list {
 		install.Packages = append(install.Packages, p.Spec())
 		// An installer skips a package that is installed, unless told to reinstall it.
@@ -290,9 +290,9 @@ func Commands(b *model.Build, cuda version.Number, list []pin.Package, index str
 	return Install(b.Place(), install)
 }
 
-// otherFamily returns the installed wheels that own the same files as those for the new CUDA major version. Removing
-// them later would remove the new files.
-func otherFamily(b *model.Build, cuda version.Number) []string {
+// WheelsOfOtherFamily returns the installed wheels that own the same files as those for the new CUDA major version.
+// Removing them later would remove the new files.
+func WheelsOfOtherFamily(b *model.Build, cuda version.Number) []string {
 	var list []string
 	for _, s := range b.Env.SharedFiles() {
 		for _, p := range s.Wheels {
@@ -319,10 +319,10 @@ func whyNone(m *model.Machine, b *model.Build) string {
 		meets func(model.Row) bool
 	}{
 		{"is for Python " + python, func(r model.Row) bool { return python == "" || slices.Contains(r.Python, python) }},
-		{"is for glibc " + pin.Quoted(m.Facts.System.Libc), func(r model.Row) bool { return hasGlibc(m, r) }},
-		{"is without a known fault", func(r model.Row) bool { return !faulty(m, b, r) }},
-		{"has machine code for " + pin.Quoted(gpuWords(m)), func(r model.Row) bool { return hasCode(m, r) }},
-		{"runs on " + pin.Quoted(m.DriverWords()), func(r model.Row) bool { return !m.DriverTold() || m.Reached(r.CUDA) && compiles(m, r) }},
+		{"is for glibc " + pin.Quoted(m.Facts.System.Libc), func(r model.Row) bool { return HasGlibc(m, r) }},
+		{"is without a known fault", func(r model.Row) bool { return !IsFaulty(m, b, r) }},
+		{"has machine code for " + pin.Quoted(GPUWords(m)), func(r model.Row) bool { return HasCode(m, r) }},
+		{"runs on " + pin.Quoted(m.DriverWords()), func(r model.Row) bool { return !m.DriverTold() || m.Reached(r.CUDA) && CompilesPTX(m, r) }},
 	} {
 		before := len(left)
 		left = slices.DeleteFunc(left, func(r model.Row) bool { return !c.meets(r) })
@@ -330,7 +330,7 @@ func whyNone(m *model.Machine, b *model.Build) string {
 			why := "no " + frameworkNames[b.Name] + " wheel in the tables " + c.words + " and fits the rest of this machine"
 			switch {
 			case m.Jetson() && !m.L4T():
-				why += "; JetPack 7, the first for " + gpuWords(m) + ", has driver branch 580"
+				why += "; JetPack 7, the first for " + GPUWords(m) + ", has driver branch 580"
 			case m.Jetson():
 				why += "; NVIDIA's wheels for JetPack are not in the tables: " + pin.ForJetson
 			}
@@ -344,8 +344,8 @@ func whyNone(m *model.Machine, b *model.Build) string {
 	return why
 }
 
-// gpuWords names the GPUs without duplicates, as part of a sentence.
-func gpuWords(m *model.Machine) string {
+// GPUWords names the GPUs without duplicates, as part of a sentence.
+func GPUWords(m *model.Machine) string {
 	if len(m.GPUs) == 0 {
 		return "no GPU"
 	}

@@ -25,7 +25,7 @@ func windowsFloor(m *model.Machine, r model.Row) version.Number {
 			least = version.Of(fmt.Sprint(g.Chip.FirstBranch.Major()))
 		}
 	}
-	if !drives(m, least) {
+	if !DrivesGPUs(m, least) {
 		return version.Number{}
 	}
 	return least
@@ -96,7 +96,7 @@ func installAtLeast(m *model.Machine, least version.Number) []pin.Step {
 			least = version.Of(fmt.Sprint(g.Chip.FirstBranch.Major()))
 		}
 	}
-	if least.Known() && !drives(m, least) {
+	if least.Known() && !DrivesGPUs(m, least) {
 		return nil
 	}
 	return []pin.Step{installInWindows(m, least)}

@@ -1,4 +1,4 @@
-package pins
+package resolver
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"cudacompat/internal/version"
 	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/internal/pins"
 	"cudacompat/matrix/pin"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
@@ -44,7 +45,7 @@ func (e *Engine) On(driver string) pin.Sets {
 	m := model.NewMachine(e.tables, &e.facts, target, verdict.Policy{})
 	s := engineSets{Engine: e, m: m, sets: emptySets(m, e.want)}
 	if len(m.GPUs) > 0 {
-		s.sets.Ends = endsOf(m, "")
+		s.sets.Ends = pins.FindEnds(m, "")
 		if m.Windows() {
 			s.noWheel()
 			return s.sets
@@ -131,22 +132,22 @@ func (e *engineSets) lowest(c pin.Choice) {
 	if !e.m.Driver().Version.Known() {
 		set.Why = "the driver is unknown; "
 	}
-	set.Why += whyBranch(e.m, low)
+	set.Why += pins.ExplainBranch(e.m, low)
 	e.add(c, set, low)
 }
 
 // best returns the newest branch that supports the GPUs, and the set on it.
 func (e *engineSets) best() (*tables.Branch, engineSet) {
-	top := newestBranch(e.m, model.Row{})
+	top := pins.NewestBranch(e.m, model.Row{})
 	if top == nil {
-		return nil, engineSet{none: &pin.None{Why: whyNoBranch(e.m, ""), Source: []string{}}}
+		return nil, engineSet{none: &pin.None{Why: pins.ExplainNoBranch(e.m, ""), Source: []string{}}}
 	}
 	return top, e.branch(top)
 }
 
 // lowestBranch returns the lowest maintained branch whose set is as new as the best one, otherwise top.
 func (e *engineSets) lowestBranch(top *tables.Branch, best engineSet) *tables.Branch {
-	return cmp.Or(DriverBranch(e.m, func(b *tables.Branch) bool { return maintained(e.m, b) && e.branch(b).sameAs(best) }), top)
+	return cmp.Or(pins.DriverBranch(e.m, func(b *tables.Branch) bool { return pins.IsMaintained(e.m, b) && e.branch(b).sameAs(best) }), top)
 }
 
 // sameAs reports whether two sets have the same release of the requested package.
@@ -173,16 +174,16 @@ func (e *engineSets) change(kept engineSet) {
 		e.add(pin.Newest, kept.Set, nil)
 		return
 	}
-	best.Why = e.newestWords(best) + ", " + describeNewest(e.m, top)
+	best.Why = e.newestWords(best) + ", " + pins.DescribeNewest(e.m, top)
 	e.add(pin.Newest, best.Set, top)
 }
 
 // newestWords names the release of a set as the newest one, of all or of those that fit the machine.
 func (e *engineSets) newestWords(s engineSet) string {
 	words := "the newest release of " + e.want[0].Package
-	if e.want[0].Specifier == "" && slices.ContainsFunc(EngineRows(e.m, e.want[0].Package), func(row tables.Extension) bool {
+	if e.want[0].Specifier == "" && slices.ContainsFunc(pins.EngineRows(e.m, e.want[0].Package), func(row tables.Extension) bool {
 		release, _ := version.ParseRelease(row.Release)
-		return release.Final() && CompareReleases(row.Release, s.Packages[0].Version) > 0
+		return release.Final() && pins.CompareReleases(row.Release, s.Packages[0].Version) > 0
 	}) {
 		words += " that fits this machine"
 	}
@@ -193,7 +194,7 @@ func (e *engineSets) newestWords(s engineSet) string {
 func (e *engineSets) add(c pin.Choice, s pin.Set, branch *tables.Branch) {
 	s.Choice, s.Source = c, slices.Clone(s.Source)
 	if branch != nil {
-		withDriver(e.m, &s, branch)
+		pins.AddDriver(e.m, &s, branch)
 	}
 	e.sets.Sets = append(e.sets.Sets, s)
 }

@@ -1,4 +1,9 @@
-package pins
+// Package resolver picks releases from the tables that fit together on a machine: one set that has every package that
+// somebody wants, and the sets for an inference engine, whose every release requires one torch.
+//
+// It tries the newest framework first and takes the first set that passes the checker. If there is none, it says which
+// wishes and which properties of the machine exclude each other. Package pins answers for a single package or driver.
+package resolver
 
 import (
 	"cmp"
@@ -9,10 +14,9 @@ import (
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
-	"cudacompat/matrix/internal/cudaof"
-	"cudacompat/matrix/internal/fit"
 	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/internal/pins"
 	"cudacompat/matrix/pin"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
@@ -34,7 +38,7 @@ func PinsWanted(t *tables.Tables, f facts.Facts, target hardware.Target, wants [
 	if len(m.GPUs) == 0 {
 		return sets
 	}
-	sets.Ends = endsOf(m, wants[0].Package)
+	sets.Ends = pins.FindEnds(m, wants[0].Package)
 	if !m.Driver().Version.Known() && !m.Windows() && !m.Jetson() {
 		// There is no driver to keep, so the set names the one that it needs.
 		e := engineSets{Engine: &Engine{want: wants, refuses: refuses, asked: map[string]engineSet{}}, m: m, sets: sets}
@@ -52,8 +56,8 @@ func PinsWanted(t *tables.Tables, f facts.Facts, target hardware.Target, wants [
 
 // emptySets returns the answer for some wants before any set is known.
 func emptySets(m *model.Machine, wants []pin.Want) pin.Sets {
-	b := wantedBuild(m, pin.Wanted{})
-	sets := pin.Sets{Schema: pin.Schema, Target: pinTarget(m, b, pin.Wanted{}), Sets: []pin.Set{}, Missing: []pin.None{}, Ends: []pin.End{}}
+	b := pins.NewWantedBuild(m, pin.Wanted{})
+	sets := pin.Sets{Schema: pin.Schema, Target: pins.DescribeTarget(m, b, pin.Wanted{}), Sets: []pin.Set{}, Missing: []pin.None{}, Ends: []pin.End{}}
 	for _, one := range wants {
 		sets.Target.Wanted = append(sets.Target.Wanted, one.String())
 	}
@@ -67,9 +71,9 @@ func together(m *model.Machine, wants []pin.Want, refuses Refuses) (pin.Set, *pi
 	}
 	switch {
 	case !m.Driver().Version.Known():
-		return pin.Set{}, noneByDriver(cmp.Or(whyDriver(m), "the driver is unknown (add --driver)"))
-	case !drives(m, m.Driver().Version):
-		return pin.Set{}, noneByDriver(whyDriver(m))
+		return pin.Set{}, noneByDriver(cmp.Or(pins.ExplainDriver(m), "the driver is unknown (add --driver)"))
+	case !pins.DrivesGPUs(m, m.Driver().Version):
+		return pin.Set{}, noneByDriver(pins.ExplainDriver(m))
 	}
 	if why := noWheelHere(m, wants); why != "" {
 		return none(why, nil)
@@ -195,7 +199,7 @@ func wishesOf(m *model.Machine, wants []pin.Want) *wishes {
 		w.list = append(w.list, one)
 	}
 	names := w.frameworks(w.all())
-	w.b = wantedBuild(m, pin.Wanted{Framework: cmp.Or(strings.Join(names[:min(1, len(names))], ""), "torch")})
+	w.b = pins.NewWantedBuild(m, pin.Wanted{Framework: cmp.Or(strings.Join(names[:min(1, len(names))], ""), "torch")})
 	for _, name := range names {
 		w.rows[name] = w.rowsOf(name)
 	}
@@ -257,42 +261,13 @@ func releasesOf(m *model.Machine, w *wish) (list []tables.Extension, all int) {
 	for _, e := range slices.Backward(tables.RowsOf[tables.Extension](m.Tables, w.Package)) {
 		all++
 		release, _ := version.ParseRelease(e.Release)
-		if (w.allowed.Has(e.Release) || w.allowed.Has(e.Published())) && (release.Final() || w.Specifier != "") && installable(m, e) {
+		if (w.allowed.Has(e.Release) || w.allowed.Has(e.Published())) && (release.Final() || w.Specifier != "") && pins.IsInstallable(m, e) {
 			list = append(list, e)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b tables.Extension) int { return CompareReleases(b.Release, a.Release) })
+	slices.SortStableFunc(list, func(a, b tables.Extension) int { return pins.CompareReleases(b.Release, a.Release) })
 	return list, all
 }
-
-// installable reports whether a release can be installed directly and the tables know what it is for, such as the torch
-// of an engine. A source on the index counts if its row says what it is for. For flash-attn's sources nothing does.
-func installable(m *model.Machine, e tables.Extension) bool {
-	switch {
-	case !e.IsFor(m.Platform):
-		return false
-	case m.Tables.Trait("pins-torch", e.Package, version.Number{}) && len(e.Torch) == 0, m.Tables.CompiledForOlder(&e):
-		return false
-	case e.Variant == "sdist":
-		return len(e.Torch)+len(e.CUDA) > 0
-	}
-	return e.Variant == "pypi" || OnReleases(e) || e.Index() != ""
-}
-
-// CompareReleases compares releases, including post-releases.
-func CompareReleases(a, b string) int {
-	number := func(text string) version.Number { return version.Of(strings.ReplaceAll(text, ".post", ".")) }
-	return number(a).Compare(number(b))
-}
-
-// OnReleases reports whether a wheel of a row is on its project's release page, under the name that the project's
-// setup.py gives it.
-func OnReleases(e tables.Extension) bool {
-	return len(e.CXX11) > 0 && len(e.SASS) > 0 && slices.ContainsFunc(e.Source, func(s string) bool { return releasePage.MatchString(s) })
-}
-
-// releasePage matches the source of such a row, at a tag.
-var releasePage = lazyregexp.New(`^https://github\.com/([\w.-]+/[\w.-]+)/blob/(v[\w.]+)/setup\.py$`)
 
 // frameworks returns the frameworks that some of the wishes need.
 func (w *wishes) frameworks(some []int) []string {
@@ -311,13 +286,13 @@ func (w *wishes) rowsOf(name string) []framework {
 	m := w.m
 	var list []framework
 	for _, r := range m.FrameworkRows(name) {
-		if faulty(m, w.b, r) {
+		if pins.IsFaulty(m, w.b, r) {
 			continue
 		}
 		f := framework{Row: r}
-		f.exclude(byDriver, !m.Reached(r.CUDA) || !compiles(m, r))
-		f.exclude(byGPU, !hasCode(m, r))
-		f.exclude(byGlibc, !hasGlibc(m, r))
+		f.exclude(byDriver, !m.Reached(r.CUDA) || !pins.CompilesPTX(m, r))
+		f.exclude(byGPU, !pins.HasCode(m, r))
+		f.exclude(byGlibc, !pins.HasGlibc(m, r))
 		python := version.ShortPython(w.b.Interpreter)
 		f.exclude(byPython, python != "" && !slices.Contains(r.Python, python))
 		list = append(list, f)
@@ -329,7 +304,7 @@ func (w *wishes) rowsOf(name string) []framework {
 		if w.isDefault(x.Row) != w.isDefault(y.Row) {
 			return map[bool]int{true: -1, false: 1}[w.isDefault(x.Row)]
 		}
-		return cudaDistance(m, x.CUDA) - cudaDistance(m, y.CUDA)
+		return pins.CUDADistance(m, x.CUDA) - pins.CUDADistance(m, y.CUDA)
 	})
 	return list
 }
@@ -441,7 +416,7 @@ func (w *wishes) inside(one *wish, r model.Row) []option {
 		return []option{{Package: own, source: r.Source}}
 	}
 	if i := slices.IndexFunc(r.Companions, func(p pin.Package) bool { return p.Package == one.Package }); i >= 0 {
-		local, ok := CompanionFor(m, r.Companions[i], r)
+		local, ok := pins.CompanionFor(m, r.Companions[i], r)
 		public, _, _ := strings.Cut(local.Version, "+")
 		if ok && (one.allowed.Has(public) || one.allowed.Has(local.Version)) {
 			if w.isDefault(r) {
@@ -482,34 +457,11 @@ func (w *wishes) goesWith(e tables.Extension, r model.Row) bool {
 	m := w.m
 	if m.Tables.Trait("pins-torch", e.Package, version.Number{}) {
 		if e.Index() != "" {
-			return e.Variant == r.Variant && takesTorch(m, e, r)
+			return e.Variant == r.Variant && pins.TakesTorch(m, e, r)
 		}
-		return w.isDefault(r) && takesTorch(m, e, r)
+		return w.isDefault(r) && pins.TakesTorch(m, e, r)
 	}
-	return loadsBeside(m, e, r)
-}
-
-// loadsBeside reports whether no key of the comparison differs between a release and a row of torch.
-func loadsBeside(m *model.Machine, e tables.Extension, r model.Row) bool {
-	result := fitRow(m, e, r)
-	return !slices.ContainsFunc(result[:], func(a fit.Answer) bool {
-		return a.State == fit.Differs || a.State == fit.Doubtful || a.State == fit.Lesser
-	})
-}
-
-// fitRow compares a release with a row of torch.
-func fitRow(m *model.Machine, e tables.Extension, r model.Row) fit.Result {
-	release, _ := version.ParseRelease(e.Release)
-	p := fit.Package{Name: e.Package, Release: release, Rows: []tables.Extension{e}}
-	p.CUDA = cudaof.Find(m.Tables, cudaof.Package{Name: e.Package, Release: release, Version: e.Release, Rows: p.Rows,
-		Index: cudaof.DefaultIndex, Platform: r.Platform})
-	return fit.Of(m.Tables, torchOf(r), p, fit.Target{})
-}
-
-// torchOf converts a row of torch to the form that package fit compares.
-func torchOf(r model.Row) fit.Torch {
-	return fit.Torch{Release: version.Release{Number: r.Number, Local: r.Variant}, Platform: r.Platform,
-		CUDA: cudaof.Exactly(r.CUDA, cudaof.Framework)}
+	return pins.LoadsBeside(m, e, r)
 }
 
 // exclusion returns the properties of the machine that exclude a release's wheel.
@@ -517,18 +469,18 @@ func (w *wishes) exclusion(e tables.Extension) property {
 	var f framework
 	python := version.ShortPython(w.b.Interpreter)
 	f.exclude(byPython, python != "" && !w.takesPython(e, python))
-	f.exclude(byGlibc, !loadsWheel(w.m, e))
+	f.exclude(byGlibc, !pins.LoadsWheel(w.m, e))
 	f.exclude(byGPU, len(e.SASS) > 0 && !w.m.Tables.Trait("dispensable", e.Package, version.Number{}) && slices.ContainsFunc(w.m.Kinds,
 		func(g hardware.GPU) bool { return version.Cover(e.SASS, e.PTX, g.Capability) == version.Uncovered }))
 	return f.not
 }
 
-// takesPython caches the function of the same name, because hundreds of rows have the same range.
+// takesPython caches pins.TakesPython, because hundreds of rows have the same range.
 func (w *wishes) takesPython(e tables.Extension, python string) bool {
 	key := strings.Join(e.Python, " ")
 	takes, ok := w.pythons[key]
 	if !ok {
-		takes = takesPython(e, python)
+		takes = pins.TakesPython(e, python)
 		w.pythons[key] = takes
 	}
 	return takes
@@ -538,7 +490,7 @@ func (w *wishes) takesPython(e tables.Extension, python string) bool {
 // each Python, torch and ABI.
 func (w *wishes) fetch(o *option, e tables.Extension, r model.Row) {
 	python := version.ShortPython(w.b.Interpreter)
-	if !OnReleases(e) {
+	if !pins.OnReleases(e) {
 		o.Wheel, o.SHA256 = wheelWithHash(e.Source, python)
 		return
 	}
@@ -546,24 +498,8 @@ func (w *wishes) fetch(o *option, e tables.Extension, r model.Row) {
 		o.not |= byPython
 		return
 	}
-	torch := torchOf(r)
-	o.Wheel, o.Version, o.URL = ReleaseWheel(w.m, e, torch.Release, python)
-}
-
-// ReleaseWheel returns the wheel of a row on its project's release page for a torch and a Python ("3.12"): its name,
-// its version and its address. All are "" if the row names no such page, or torch's C++ ABI is unknown.
-func ReleaseWheel(m *model.Machine, e tables.Extension, torch version.Release, python string) (wheel, release, url string) {
-	abi, _ := fit.TorchABI(m.Tables, torch, e.Platform, "cuda")
-	if !OnReleases(e) || abi == "" || !slices.Contains(e.CXX11, abi) || python == "" || !takesPython(e, python) {
-		return "", "", ""
-	}
-	i := slices.IndexFunc(e.Source, func(s string) bool { return releasePage.MatchString(s) })
-	page := releasePage.FindStringSubmatch(e.Source[i])
-	local := fmt.Sprintf("cu%dtorch%scxx11abi%s", version.Of(e.CUDA[0]).Major(), torch.Number.Short(), strings.ToUpper(abi))
-	tag := "cp" + strings.ReplaceAll(python, ".", "")
-	release = e.Release + "+" + local
-	wheel = fmt.Sprintf("%s-%s-%s-%s-linux_x86_64.whl", strings.ReplaceAll(e.Package, "-", "_"), release, tag, tag)
-	return wheel, release, "https://github.com/" + page[1] + "/releases/download/" + page[2] + "/" + wheel
+	torch := pins.TorchOfRow(r)
+	o.Wheel, o.Version, o.URL = pins.ReleaseWheel(w.m, e, torch.Release, python)
 }
 
 // hashedWheel matches a source that is a wheel.
@@ -650,7 +586,7 @@ func (w *wishes) set(c combination, picked []option) pin.Set {
 		cuda = f.CUDA
 		add(w.requirement(f.Row), f.Source)
 		for _, companion := range f.Companions {
-			if local, ok := CompanionFor(w.m, companion, f.Row); ok && companion.Package != "triton" && w.b.Env.Package(companion.Package) != nil {
+			if local, ok := pins.CompanionFor(w.m, companion, f.Row); ok && companion.Package != "triton" && w.b.Env.Package(companion.Package) != nil {
 				if w.isDefault(f.Row) {
 					local.Version = companion.Version
 				}
@@ -661,21 +597,21 @@ func (w *wishes) set(c combination, picked []option) pin.Set {
 			add(library, nil)
 		}
 		if !w.isDefault(f.Row) {
-			s.Extra = strings.TrimSpace(s.Extra + " " + TorchIndex(f.Variant))
+			s.Extra = strings.TrimSpace(s.Extra + " " + pins.TorchIndex(f.Variant))
 		}
 		s.Why = fmt.Sprintf("the newest %s for which each has a wheel that runs on %s", f.Framework, w.m.DriverWords())
 	}
 	if len(c) == 0 {
 		s.Why = "the newest that run on " + w.m.DriverWords()
 	}
-	install := pin.Install{Extra: s.Extra, Remove: otherFamily(w.b, cuda)}
+	install := pin.Install{Extra: s.Extra, Remove: pins.WheelsOfOtherFamily(w.b, cuda)}
 	for _, p := range s.Packages {
 		install.Packages = append(install.Packages, p.Spec())
 	}
 	if len(c) > 0 {
-		install.Remove = append(install.Remove, sameForOtherCUDA(w.b, c[0].Row, s.Packages)...)
+		install.Remove = append(install.Remove, pins.InstalledForOtherCUDA(w.b, c[0].Row, s.Packages)...)
 	}
-	s.Commands = Install(w.b.Place(), install)
+	s.Commands = pins.Install(w.b.Place(), install)
 	slices.Sort(s.Source)
 	s.Source = slices.Compact(s.Source)
 	return s
@@ -686,7 +622,7 @@ func (w *wishes) set(c combination, picked []option) pin.Set {
 func (w *wishes) newerElsewhere(one *wish, picked string) string {
 	for _, e := range slices.Backward(tables.RowsOf[tables.Extension](w.m.Tables, one.Package)) {
 		index := e.PartsIndex()
-		if index == "" || e.Platform != w.m.Platform || !one.allowed.Has(e.Release) || CompareReleases(e.Release, picked) <= 0 ||
+		if index == "" || e.Platform != w.m.Platform || !one.allowed.Has(e.Release) || pins.CompareReleases(e.Release, picked) <= 0 ||
 			!w.m.Reached(e.Family()) {
 			continue
 		}

@@ -1,4 +1,4 @@
-package pins
+package resolver
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"cudacompat/internal/version"
 	"cudacompat/matrix/internal/fit"
 	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/internal/pins"
 	"cudacompat/matrix/verdict"
 )
 
@@ -104,7 +105,7 @@ func (w *wishes) propertyWords(p property) (string, []string) {
 		}
 		return m.DriverWords() + " runs " + most, source
 	case byGPU:
-		return "the GPU is " + gpuWords(m), nil
+		return "the GPU is " + pins.GPUWords(m), nil
 	case byPython:
 		if w.b.Interpreter == "" {
 			return "the Python is unknown (add --python)", nil
@@ -177,7 +178,7 @@ func (w *wishes) differsByCUDA(one *wish) bool {
 			continue
 		}
 		for _, e := range one.rows {
-			r := fitRow(w.m, e, f.Row)
+			r := pins.FitRow(w.m, e, f.Row)
 			if !r[fit.Release].Fits() {
 				continue
 			}
