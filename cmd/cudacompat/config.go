@@ -39,7 +39,7 @@ type promise struct {
 	gpus, instances, platforms []string
 }
 
-// document.isEmptyFile reports whether nothing is promised.
+// isEmpty reports whether nothing is promised.
 func (p promise) isEmpty() bool {
 	return p.driver == "" && len(p.gpus)+len(p.instances)+len(p.platforms) == 0
 }
