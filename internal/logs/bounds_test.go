@@ -12,6 +12,7 @@ import (
 
 	"cudacompat/internal/logs/logtext"
 	"cudacompat/internal/logs/record"
+	"cudacompat/internal/logs/scan"
 	"cudacompat/internal/logs/signature"
 	"cudacompat/internal/redact"
 )
@@ -186,8 +187,8 @@ type readerFunc func([]byte) (int, error)
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // recordsOf returns the records of a log, without a time limit.
-func recordsOf(s *scanner) []record.Record {
-	all, _ := s.records(context.Background(), 0, soonest)
+func recordsOf(s *scan.Scanner) []record.Record {
+	all, _ := s.ReadRecords(context.Background(), 0, scan.MinRecordTime)
 	return all
 }
 
@@ -196,14 +197,14 @@ func recordsOf(s *scanner) []record.Record {
 func TestJudgingEndsInTime(t *testing.T) {
 	log := strings.Repeat("Traceback (most recent call last):\n  File \"/a.py\", line 1, in f\n"+
 		"RuntimeError: CUDA error: an illegal memory access was encountered\n", 20_000)
-	s := newScanner(signature.NewFinder(nil, record.TroubleMarks...), nil)
-	if err := s.read(context.Background(), strings.NewReader(log)); err != nil {
+	s := scan.NewScanner(signature.NewFinder(nil, record.TroubleMarks...), nil)
+	if err := s.Read(context.Background(), strings.NewReader(log)); err != nil {
 		t.Fatal(err)
 	}
 	whole := len(recordsOf(s))
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(errors.New("the time was up"))
-	part, err := s.records(ctx, 0, 0)
+	part, err := s.ReadRecords(ctx, 0, 0)
 	if err == nil || err.Error() != "the time was up" || len(part) >= whole {
 		t.Errorf("%d of %d records, %v", len(part), whole, err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"cudacompat/internal/logs/logtext"
 	"cudacompat/internal/logs/record"
+	"cudacompat/internal/logs/scan"
 	"cudacompat/internal/logs/signature"
 )
 
@@ -62,7 +63,7 @@ type readLog struct {
 	events  []signature.Hit
 	records []record.Record // those of harmless lines too: which they are is said by a table
 	lines   []logtext.Line
-	end     closing
+	end     scan.Closing
 	windows bool
 }
 
@@ -71,11 +72,11 @@ func scanned(t testing.TB, log string) readLog {
 	t.Helper()
 	signatures := table(t)
 	once, _ := read.LoadOrStore(log, sync.OnceValue(func() readLog {
-		s := newScanner(theFinder(), signatures)
-		if err := s.read(context.Background(), strings.NewReader(log)); err != nil {
+		s := scan.NewScanner(theFinder(), signatures)
+		if err := s.Read(context.Background(), strings.NewReader(log)); err != nil {
 			panic(err)
 		}
-		return readLog{s.events(0), recordsOf(s), s.kept.Lines(), s.closing(), s.kept.IsFromWindows()}
+		return readLog{s.ListHits(0), recordsOf(s), s.Kept.Lines(), s.FindClosing(), s.Kept.IsFromWindows()}
 	}))
 	return once.(func() readLog)()
 }
@@ -83,8 +84,8 @@ func scanned(t testing.TB, log string) readLog {
 // judged returns the diagnosis with the whole table.
 func (l readLog) judged() Diagnosis {
 	all, _ := theTable()
-	j := judging{events: [][]signature.Hit{slices.Clone(l.events)}, records: dropHarmless(all, l.own()), kept: [][]logtext.Line{l.lines},
-		ends: []closing{l.end}, sources: []Source{{Name: "log"}}, unread: []string{}, windows: l.windows}
+	j := judging{events: [][]signature.Hit{slices.Clone(l.events)}, records: scan.DropHarmless(all, l.own()), kept: [][]logtext.Line{l.lines},
+		ends: []scan.Closing{l.end}, sources: []Source{{Name: "log"}}, unread: []string{}, windows: l.windows}
 	return j.conclude()
 }
 

@@ -7,10 +7,6 @@ import (
 	"cudacompat/internal/logs/record"
 )
 
-// lastLines is how near to the end the last words of a log are. A shell, a launcher or Python's clean-up may print
-// something after them, and torchrun a report for every rank.
-const lastLines = 30
-
 // endings lists the areas in which a sentence about a failure is believed if the log ends with it, because a program's
 // last words usually say why it ended, and these areas concern the machine in every program. Of the labelled logs that
 // nothing else decided, 34 of 39 such sentences were right (the others are the reason for goesWithout), and 3 of 24

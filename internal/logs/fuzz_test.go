@@ -8,6 +8,7 @@ import (
 
 	"cudacompat/internal/logs/logtext"
 	"cudacompat/internal/logs/record"
+	"cudacompat/internal/logs/scan"
 	"cudacompat/internal/logs/signature"
 )
 
@@ -131,11 +132,11 @@ func FuzzReaders(f *testing.F) {
 	f.Add("CUDA out of memory. Tried to allocate 1.65 GiB (GPU 1; 7.79 GiB total capacity; 3.53 GiB already allocated; 0 " +
 		"bytes free; 5.78 GiB reserved in total by PyTorch)")
 	f.Fuzz(func(t *testing.T, log string) {
-		s := newScanner(signature.NewFinder(rows), rows)
-		if err := s.read(t.Context(), strings.NewReader(log)); err != nil {
+		s := scan.NewScanner(signature.NewFinder(rows), rows)
+		if err := s.Read(t.Context(), strings.NewReader(log)); err != nil {
 			t.Skip()
 		}
-		events := s.events(0)
+		events := s.ListHits(0)
 		for _, found := range findings(events, events) {
 			if found.because == "" || noNumber.MatchString(found.because) && !noNumber.MatchString(log) {
 				t.Fatalf("%q is said of %q", found.because, log)

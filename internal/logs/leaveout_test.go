@@ -9,6 +9,7 @@ import (
 
 	"cudacompat/internal/logs/decide"
 	"cudacompat/internal/logs/record"
+	"cudacompat/internal/logs/scan"
 	"cudacompat/internal/logs/signature"
 )
 
@@ -58,7 +59,7 @@ func (l readLog) judge(out func(id string) bool) Diagnosis {
 	all, _ := theTable()
 	events := slices.DeleteFunc(slices.Clone(l.events), func(e signature.Hit) bool { return out(e.Signature.ID) })
 	records := slices.DeleteFunc(l.own(), func(r record.Record) bool {
-		id := findHarmless(all, r.Text)
+		id := scan.FindHarmless(all, r.Text)
 		return id != "" && !out(id)
 	})
 	j := judging{events: [][]signature.Hit{events}, records: records, sources: []Source{{Name: "log"}}}

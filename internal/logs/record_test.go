@@ -10,6 +10,7 @@ import (
 	"cudacompat/internal/logs/decide"
 	"cudacompat/internal/logs/logtext"
 	"cudacompat/internal/logs/record"
+	"cudacompat/internal/logs/scan"
 	"cudacompat/internal/logs/signature"
 	"cudacompat/internal/logs/traceback"
 	"cudacompat/internal/tables"
@@ -167,8 +168,8 @@ var recorded = []struct{ line, kind, slot, want, cause string }{
 // TestRecords holds for every kind of record what is read of a line.
 func TestRecords(t *testing.T) {
 	for _, c := range recorded {
-		s := newScanner(signature.NewFinder(nil, record.TroubleMarks...), nil)
-		if err := s.read(context.Background(), strings.NewReader("first\n"+c.line+"\n")); err != nil {
+		s := scan.NewScanner(signature.NewFinder(nil, record.TroubleMarks...), nil)
+		if err := s.Read(context.Background(), strings.NewReader("first\n"+c.line+"\n")); err != nil {
 			t.Fatal(err)
 		}
 		records := recordsOf(s)
@@ -201,7 +202,7 @@ func TestNoticesBlameNobody(t *testing.T) {
 
 // TestTraceback: calls, the class and message of the exception, and who owns the deepest call.
 func TestTraceback(t *testing.T) {
-	s := newScanner(signature.NewFinder(nil, record.TroubleMarks...), nil)
+	s := scan.NewScanner(signature.NewFinder(nil, record.TroubleMarks...), nil)
 	log := `Traceback (most recent call last):
   File "/home/me/train.py", line 3, in <module>
     main()
@@ -214,7 +215,7 @@ RuntimeError:
   flurb happened
   in two lines
 `
-	if err := s.read(context.Background(), strings.NewReader(log)); err != nil {
+	if err := s.Read(context.Background(), strings.NewReader(log)); err != nil {
 		t.Fatal(err)
 	}
 	all := recordsOf(s)
@@ -425,8 +426,8 @@ func FuzzRecords(f *testing.F) {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, log string) {
-		s := newScanner(signature.NewFinder(nil, record.TroubleMarks...), nil)
-		if err := s.read(context.Background(), strings.NewReader(log)); err != nil {
+		s := scan.NewScanner(signature.NewFinder(nil, record.TroubleMarks...), nil)
+		if err := s.Read(context.Background(), strings.NewReader(log)); err != nil {
 			t.Skip()
 		}
 		for _, found := range structural(recordsOf(s), record.Tables()) {
@@ -533,8 +534,8 @@ func TestRepeatedLine(t *testing.T) {
 		asked + then + asked + then:                    0,
 		"# " + asked + then + "# " + asked + "False\n": 0,
 	} {
-		s := newScanner(signature.NewFinder(nil, record.TroubleMarks...), nil)
-		if err := s.read(t.Context(), strings.NewReader(log)); err != nil {
+		s := scan.NewScanner(signature.NewFinder(nil, record.TroubleMarks...), nil)
+		if err := s.Read(t.Context(), strings.NewReader(log)); err != nil {
 			t.Fatal(err)
 		}
 		all := slices.DeleteFunc(recordsOf(s), func(r record.Record) bool { return r.Kind != "no-gpu" })

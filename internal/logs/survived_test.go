@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"cudacompat/internal/logs/logtext"
+	"cudacompat/internal/logs/scan"
 )
 
 const tooLarge = "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total " +
@@ -120,41 +121,15 @@ func TestCalm(t *testing.T) {
 	if d := explain(t, again); d.Blame != Program {
 		t.Errorf("it failed again at the end: %s (%s)", d.Blame, d.Cause)
 	}
-	s := newScanner(theFinder(), table(t))
-	if err := s.read(t.Context(), strings.NewReader(strings.Repeat("ok\n", logtext.FirstLines)+tooLarge+other)); err != nil {
+	s := scan.NewScanner(theFinder(), table(t))
+	if err := s.Read(t.Context(), strings.NewReader(strings.Repeat("ok\n", logtext.FirstLines)+tooLarge+other)); err != nil {
 		t.Fatal(err)
 	}
-	lines := s.kept.Lines()
-	if got := s.kept.CountCalmAfter(lines, logtext.FirstLines+1); got < enoughCalm-logtext.LinesAfter-1 || got > enoughCalm {
+	lines := s.Kept.Lines()
+	if got := s.Kept.CountCalmAfter(lines, logtext.FirstLines+1); got < enoughCalm-logtext.LinesAfter-1 || got > enoughCalm {
 		t.Errorf("%d calm lines after the error, of %d", got, enoughCalm)
 	}
-	if got := s.kept.CountCalmAfter(lines, logtext.FirstLines+enoughCalm); got != 0 {
+	if got := s.Kept.CountCalmAfter(lines, logtext.FirstLines+enoughCalm); got != 0 {
 		t.Errorf("%d calm lines after a line that is not kept", got)
 	}
-}
-
-// FuzzFinish checks for any end of a log, in any pieces, that the line after which only work is told is one of its
-// last.
-func FuzzFinish(f *testing.F) {
-	work := strings.Repeat("step 7: loss 0.25\n", 5)
-	f.Add([]byte(work), 7)
-	f.Add([]byte("torch.cuda.OutOfMemoryError: CUDA out of memory.\n"+work), 100)
-	f.Add([]byte(work+strings.Repeat("torch==2.8.0\n", 70)), 100)
-	f.Add([]byte("100%|x| 1 it/s\rdone\r\n\nstep 1\nstep 2\nexit code 0\n"), 1)
-	f.Fuzz(func(t *testing.T, log []byte, piece int) {
-		var whole, parts finish
-		whole.take(log)
-		size := 1 + max(piece, 0)%(2*maxEnding)
-		for rest := log; len(rest) > 0; rest = rest[min(size, len(rest)):] {
-			parts.take(rest[:min(size, len(rest))])
-		}
-		if string(whole.text) != string(parts.text) {
-			t.Fatalf("%d bytes whole, %d in pieces", len(whole.text), len(parts.text))
-		}
-		breaks := strings.Count(string(log), "\n")
-		_, last := whole.lines(breaks)
-		if n := whole.wentOn(breaks); n != 0 && (n <= last-lastSaid || n > last) {
-			t.Errorf("line %d of %d", n, last)
-		}
-	})
 }

@@ -18,6 +18,7 @@ import (
 	"cudacompat/internal/logs/decide"
 	"cudacompat/internal/logs/logtext"
 	"cudacompat/internal/logs/record"
+	"cudacompat/internal/logs/scan"
 	"cudacompat/internal/logs/signature"
 	"cudacompat/matrix/pin"
 )
@@ -128,7 +129,7 @@ func Read(ctx context.Context, signatures []signature.Signature, sources []Sourc
 				len(sources)-i-1, context.Cause(ctx)))
 			break
 		}
-		s := newScanner(finder, signatures)
+		s := scan.NewScanner(finder, signatures)
 		failed = errors.Join(failed, j.read(ctx, s, signatures, i))
 	}
 	d := j.conclude()
@@ -137,25 +138,25 @@ func Read(ctx context.Context, signatures []signature.Signature, sources []Sourc
 }
 
 // read adds one log.
-func (j *judging) read(ctx context.Context, s *scanner, signatures []signature.Signature, source int) error {
+func (j *judging) read(ctx context.Context, s *scan.Scanner, signatures []signature.Signature, source int) error {
 	name := logtext.Clean([]byte(j.sources[source].Name))
 	var failed error
-	cut := s.read(ctx, j.sources[source].Reader)
+	cut := s.Read(ctx, j.sources[source].Reader)
 	if cut != nil {
 		failed = fmt.Errorf("read log %q: %w", j.sources[source].Name, cut)
 		j.unread = append(j.unread, fmt.Sprintf("%s was not read to its end: %v", name, cut))
 	}
-	if s.skipped > 0 {
+	if s.Skipped > 0 {
 		j.unread = append(j.unread, fmt.Sprintf("%s: line %d holds so many likenesses of errors that it was not read to its end",
-			name, s.skipped))
+			name, s.Skipped))
 	}
-	j.events = append(j.events, s.events(source))
-	read, err := s.records(ctx, source, soonest)
+	j.events = append(j.events, s.ListHits(source))
+	read, err := s.ReadRecords(ctx, source, scan.MinRecordTime)
 	if err != nil && cut == nil {
 		j.unread = append(j.unread, fmt.Sprintf("%s was not judged to its end: %v", name, err))
 	}
-	j.records = append(j.records, dropHarmless(signatures, read)...)
-	j.kept, j.ends = append(j.kept, s.kept.Lines()), append(j.ends, s.closing())
-	j.windows = j.windows || s.kept.IsFromWindows()
+	j.records = append(j.records, scan.DropHarmless(signatures, read)...)
+	j.kept, j.ends = append(j.kept, s.Kept.Lines()), append(j.ends, s.FindClosing())
+	j.windows = j.windows || s.Kept.IsFromWindows()
 	return failed
 }

@@ -9,6 +9,7 @@ import (
 	"cudacompat/internal/logs/decide"
 	"cudacompat/internal/logs/logtext"
 	"cudacompat/internal/logs/record"
+	"cudacompat/internal/logs/scan"
 	"cudacompat/internal/logs/signature"
 	"cudacompat/internal/redact"
 	"cudacompat/matrix"
@@ -33,7 +34,7 @@ type judging struct {
 	events  [][]signature.Hit // by log
 	records []record.Record   // of all logs
 	kept    [][]logtext.Line  // by log: the lines that were read by grammar
-	ends    []closing         // by log
+	ends    []scan.Closing    // by log
 	sources []Source
 	unread  []string
 	windows bool

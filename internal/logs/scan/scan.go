@@ -1,4 +1,11 @@
-package logs
+// Package scan reads one log of any size: the lines that signatures match, the records of the lines around marks of
+// trouble, and how the log ends.
+//
+// A [Scanner] reads a log in pieces, in one pass over all signatures, and keeps little of it. [Scanner.ListHits]
+// returns the first line of each signature, [Scanner.ReadRecords] what the grammars read. Both say of a line whether
+// the program went on after it: whether work follows, whether another run begins, whether an installation succeeded.
+// [Scanner.FindClosing] returns the line in which the log itself says that its work is done.
+package scan
 
 import (
 	"bytes"
@@ -7,6 +14,7 @@ import (
 	"hash/maphash"
 	"io"
 
+	"cudacompat/internal/logs/decide"
 	"cudacompat/internal/logs/logtext"
 	"cudacompat/internal/logs/signature"
 )
@@ -20,8 +28,8 @@ const (
 	budget = 1 << 20
 )
 
-// scanner reads one log through the finder.
-type scanner struct {
+// Scanner reads one log through the finder.
+type Scanner struct {
 	finder     *signature.Finder
 	signatures []signature.Signature
 	found      []*signature.Hit // by signature
@@ -31,7 +39,7 @@ type scanner struct {
 	tried      []int        // by signature: up to where in the region its pattern was shown the text, and did not match
 
 	marks []int           // where in the region marks of trouble end
-	kept  logtext.Excerpt // the lines around them
+	Kept  logtext.Excerpt // the lines around them
 	last  finish
 
 	done    <-chan struct{} // closed when the time is up
@@ -39,7 +47,7 @@ type scanner struct {
 	counted int             // bytes of the region whose line breaks are in lines
 	spent   int             // bytes of this line that patterns were shown and did not match
 	line    int             // the line that they are of
-	skipped int             // the first line whose budget was spent; 0: none
+	Skipped int             // the first line whose budget was spent; 0: none
 }
 
 // miss is a signature that does not match lines of a shape: the same line again or, if digits mean nothing to the
@@ -56,7 +64,7 @@ const maxMissed = 1 << 16
 var shapeSeed = maphash.MakeSeed()
 
 // shapeOf returns a hash that is equal for lines that differ only in digits.
-func (s *scanner) shapeOf(line []byte) uint64 {
+func (s *Scanner) shapeOf(line []byte) uint64 {
 	s.shape = append(s.shape[:0], line...)
 	for i, c := range s.shape {
 		if c >= '1' && c <= '9' {
@@ -66,13 +74,14 @@ func (s *scanner) shapeOf(line []byte) uint64 {
 	return maphash.Bytes(shapeSeed, s.shape)
 }
 
-func newScanner(f *signature.Finder, signatures []signature.Signature) *scanner {
-	return &scanner{finder: f, signatures: signatures, found: make([]*signature.Hit, len(signatures)), tried: make([]int,
+// NewScanner returns a scanner for one log. The finder looks for the literals of the same signatures.
+func NewScanner(f *signature.Finder, signatures []signature.Signature) *Scanner {
+	return &Scanner{finder: f, signatures: signatures, found: make([]*signature.Hit, len(signatures)), tried: make([]int,
 		len(signatures)), missed: map[miss]struct{}{}, blind: map[int]bool{}}
 }
 
-// read scans a log to its end. A log that was cut off, compressed or not, counts as a shorter log.
-func (s *scanner) read(ctx context.Context, r io.Reader) error {
+// Read scans a log to its end. A log that was cut off, compressed or not, counts as a shorter log.
+func (s *Scanner) Read(ctx context.Context, r io.Reader) error {
 	r, err := logtext.Decode(r)
 	if err != nil {
 		return err
@@ -108,14 +117,14 @@ func regionEnd(text []byte) (end, rest int) {
 	return len(text), len(text) - min(overlap, len(text)/2)
 }
 
-func (s *scanner) scan(region []byte) {
+func (s *Scanner) scan(region []byte) {
 	s.counted, s.marks = 0, s.marks[:0]
 	first := s.lines + 1
 	clear(s.tried)
 	s.finder.Find(region, func(end int, signatures []int) { s.hit(region, end, signatures) })
 	s.lineAt(region, len(region))
-	s.kept.Keep(region, s.marks, first)
-	s.last.take(region)
+	s.Kept.Keep(region, s.marks, first)
+	s.last.keep(region)
 }
 
 // piece is the line around a literal, or a part of a long line.
@@ -127,7 +136,7 @@ type piece struct {
 }
 
 // hit matches the line around a literal against the signatures with that literal, each at most once for a piece.
-func (s *scanner) hit(region []byte, end int, signatures []int) {
+func (s *Scanner) hit(region []byte, end int, signatures []int) {
 	var p piece
 	for _, i := range signatures {
 		if i == signature.TroubleMark {
@@ -151,7 +160,7 @@ func (s *scanner) hit(region []byte, end int, signatures []int) {
 }
 
 // show returns where a signature matches a piece. It skips a piece of a shape that did not match before.
-func (s *scanner) show(signature int, p *piece) []int {
+func (s *Scanner) show(signature int, p *piece) []int {
 	missed := miss{signature, p.exact}
 	if s.ignoresDigits(signature) {
 		missed.shape = p.shape
@@ -171,7 +180,7 @@ func (s *scanner) show(signature int, p *piece) []int {
 }
 
 // ignoresDigits reports whether a signature treats all digits in a line alike.
-func (s *scanner) ignoresDigits(signature int) bool {
+func (s *Scanner) ignoresDigits(signature int) bool {
 	blind, known := s.blind[signature]
 	if !known {
 		blind = s.signatures[signature].IgnoresDigits()
@@ -181,7 +190,7 @@ func (s *scanner) ignoresDigits(signature int) bool {
 }
 
 // remember caches a miss, and clears the cache if it is full.
-func (s *scanner) remember(m miss) {
+func (s *Scanner) remember(m miss) {
 	if len(s.missed) >= maxMissed {
 		clear(s.missed)
 	}
@@ -189,7 +198,7 @@ func (s *scanner) remember(m miss) {
 }
 
 // affords reports whether the line at a position may be matched against further patterns.
-func (s *scanner) affords(region []byte, end int) bool {
+func (s *Scanner) affords(region []byte, end int) bool {
 	if s.spent == 0 {
 		s.line = s.lineAt(region, end)
 		return true
@@ -205,15 +214,15 @@ func (s *scanner) affords(region []byte, end int) bool {
 	if s.spent < budget {
 		return true
 	}
-	if s.skipped == 0 {
-		s.skipped = s.line
+	if s.Skipped == 0 {
+		s.Skipped = s.line
 	}
 	return false
 }
 
 // lineAt advances the line number to a position in the region. An earlier position is in the same line: a literal there
 // ends inside another that was found first.
-func (s *scanner) lineAt(region []byte, pos int) int {
+func (s *Scanner) lineAt(region []byte, pos int) int {
 	pos = max(pos, s.counted)
 	s.lines += bytes.Count(region[s.counted:pos], []byte{'\n'})
 	s.counted = pos
@@ -222,7 +231,7 @@ func (s *scanner) lineAt(region []byte, pos int) int {
 
 // pieceAround returns the line that contains the byte before end, or a part of a long one around it. A progress bar
 // writes many lines into one with carriage returns; the part between two of them counts as the line.
-func (s *scanner) pieceAround(region []byte, end int) piece {
+func (s *Scanner) pieceAround(region []byte, end int) piece {
 	from, to := max(0, end-logtext.BytesBefore), min(len(region), end+bytesAfter)
 	if i := bytes.LastIndexAny(region[from:end], "\r\n"); i >= 0 {
 		from += i + 1
@@ -239,24 +248,25 @@ func (s *scanner) pieceAround(region []byte, end int) piece {
 	return p
 }
 
-func (s *scanner) events(source int) []signature.Hit {
+// ListHits returns the first line that each signature matched, with what the rest of the log says of it.
+func (s *Scanner) ListHits(source int) []signature.Hit {
 	var all []signature.Hit
-	lines := s.kept.Lines()
-	wentOn := max(s.last.wentOn(s.lines), lastServed(lines))
+	lines := s.Kept.Lines()
+	wentOn := max(s.last.findWorkAfter(s.lines), lastServed(lines))
 	_, ended := s.last.lines(s.lines)
 	onGPU := lastOnGPU(lines)
 	build := s.build(lines)
-	last, _ := lastRun(lines)
+	last, _ := findLastRun(lines)
 	for _, e := range s.found {
 		if e != nil && !isListed(lines, e.Line) {
 			e.Source, e.WentOn, e.OnGPU, e.Latest = source, wentOn, onGPU, e.FindLatest(lines)
 			e.MoveToLogLine(lines)
-			e.Calm = s.kept.CountCalmAfter(lines, e.Latest)
+			e.Calm = s.Kept.CountCalmAfter(lines, e.Latest)
 			e.Earlier = e.Latest < last
 			e.Built = build.holds(e.Line) && build.holds(e.Latest)
 			e.InJournal, e.From = logtext.Journal.MatchString(e.Text), logtext.FindWriter(e.Text)
 			e.Notice = belowHead(lines, logtext.FindLine(lines, e.Line)) || reassures.MatchString(e.Text) ||
-				e.Signature.Blame == Program && details.MatchString(e.Text) ||
+				e.Signature.Blame == decide.Program && details.MatchString(e.Text) ||
 				passing.MatchString(e.Text) && ended-e.Latest > lastLines
 			all = append(all, *e)
 		}

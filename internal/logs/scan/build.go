@@ -1,4 +1,4 @@
-package logs
+package scan
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ var (
 )
 
 // build returns the part of a log in which pip builds a package, if the log ends with pip's line that it succeeded.
-func (s *scanner) build(lines []logtext.Line) span {
+func (s *Scanner) build(lines []logtext.Line) span {
 	ends := bytes.Split(bytes.TrimRight(s.last.text, "\r\n"), []byte{'\n'})
 	for _, line := range ends[max(0, len(ends)-closingLines):] {
 		if !buildSucceeded.MatchString(logtext.Clean(line)) {

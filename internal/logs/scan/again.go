@@ -1,4 +1,4 @@
-package logs
+package scan
 
 import (
 	"strings"
@@ -18,10 +18,10 @@ var (
 	notPython = lazyregexp.New(`SyntaxError|IndentationError|TabError`)
 )
 
-// lastRun returns the line number where a log's last run of the program begins, or 0 if there is one run. A new run has
-// tracebacks that begin at another line of the same script, or Python can no longer parse the script: somebody edited
-// it.
-func lastRun(lines []logtext.Line) (from int, edited bool) {
+// findLastRun returns the line number where a log's last run of the program begins, or 0 if there is one run. A new run
+// has tracebacks that begin at another line of the same script, or Python can no longer parse the script: somebody
+// edited it.
+func findLastRun(lines []logtext.Line) (from int, edited bool) {
 	at := map[string]string{}
 	for i := range lines {
 		script, line := startsIn(lines, i)
@@ -114,7 +114,7 @@ func startsIn(lines []logtext.Line, i int) (script, line string) {
 		return "", ""
 	}
 	m := outermost.FindStringSubmatch(text)
-	if m == nil || !heads(lines[:i]) || traceback.DistributionDirectory.MatchString(m[1]) || traceback.StandardLibrary.MatchString(m[1]) {
+	if m == nil || !isHeader(lines[:i]) || traceback.DistributionDirectory.MatchString(m[1]) || traceback.StandardLibrary.MatchString(m[1]) {
 		return "", ""
 	}
 	if _, end := traceback.Read(lines[i:], lines[i].From); end < 0 || follows.MatchString(lines[i+end].Text) {
@@ -123,8 +123,8 @@ func startsIn(lines []logtext.Line, i int) (script, line string) {
 	return m[1], m[2]
 }
 
-// heads reports whether the lines end with the first line of a traceback that no other exception caused.
-func heads(above []logtext.Line) bool {
+// isHeader reports whether the lines end with the first line of a traceback that no other exception caused.
+func isHeader(above []logtext.Line) bool {
 	i := len(above) - 1
 	for i >= 0 && outermost.MatchString(above[i].Text) {
 		i-- // of another rank

@@ -1,4 +1,4 @@
-package logs
+package scan
 
 import (
 	"slices"
@@ -23,19 +23,19 @@ func TestMissesAreOfOneShape(t *testing.T) {
 		"failed at step 7 x\nfailed at step 8 of 9\n":             {"blind"},
 		"error code 718\nfailed at step 1 of 2\nerror code 719\n": {"blind", "code"},
 	} {
-		s := newScanner(signature.NewFinder(rows), rows)
-		if err := s.read(t.Context(), strings.NewReader(log)); err != nil {
+		s := NewScanner(signature.NewFinder(rows), rows)
+		if err := s.Read(t.Context(), strings.NewReader(log)); err != nil {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, e := range s.events(0) {
+		for _, e := range s.ListHits(0) {
 			got = append(got, e.Signature.ID)
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%q: %q, want %q", log, got, want)
 		}
 	}
-	shapeOf := func(line string) uint64 { return new(scanner).shapeOf([]byte(line)) }
+	shapeOf := func(line string) uint64 { return new(Scanner).shapeOf([]byte(line)) }
 	if shapeOf("step 17") != shapeOf("step 93") || shapeOf("step 17") == shapeOf("stop 17") {
 		t.Error("a shape is what is alike but for the digits")
 	}

@@ -1,4 +1,4 @@
-package logs
+package scan
 
 import (
 	"context"
@@ -6,26 +6,27 @@ import (
 	"time"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/decide"
 	"cudacompat/internal/logs/logtext"
 	"cudacompat/internal/logs/record"
 	"cudacompat/internal/logs/signature"
 	"cudacompat/internal/logs/traceback"
 )
 
-// soonest is the minimum time for reading a log's lines by grammars, if reading the log took all the time.
-const soonest = 50 * time.Millisecond
+// MinRecordTime is the minimum time for reading a log's lines by grammars, if reading the log took all the time.
+const MinRecordTime = 50 * time.Millisecond
 
-// records reads the kept lines of a log with every grammar, as far as time allows. It always takes at least soonest.
-// [dropHarmless] then tells which of them show trouble.
-func (s *scanner) records(ctx context.Context, source int, least time.Duration) ([]record.Record, error) {
+// ReadRecords reads the kept lines of a log with every grammar, as far as time allows. It always takes at least the
+// given time. [DropHarmless] then tells which of the records show trouble.
+func (s *Scanner) ReadRecords(ctx context.Context, source int, least time.Duration) ([]record.Record, error) {
 	end := time.Now().Add(least)
-	lines := s.kept.Lines()
+	lines := s.Kept.Lines()
 	calls := traceback.ReadAll(lines)
-	wentOn := max(s.last.wentOn(s.lines), lastServed(lines))
+	wentOn := max(s.last.findWorkAfter(s.lines), lastServed(lines))
 	_, ended := s.last.lines(s.lines)
 	onGPU := lastOnGPU(lines)
 	build := s.build(lines)
-	last, edited := lastRun(lines)
+	last, edited := findLastRun(lines)
 	var all []record.Record
 	releases := map[string]string{} // by project
 	silent := map[string]bool{}     // lines that say nothing, unless together with what follows: logs repeat themselves
@@ -40,7 +41,7 @@ func (s *scanner) records(ctx context.Context, source int, least time.Duration) 
 		found := read(l, lines[i+1:])
 		silent[l.Text] = len(found) == 0
 		for _, r := range found {
-			r.Source, r.WentOn, r.OnGPU, r.Calm = source, wentOn, onGPU, s.kept.Calm-l.Calm
+			r.Source, r.WentOn, r.OnGPU, r.Calm = source, wentOn, onGPU, s.Kept.Calm-l.Calm
 			r.InJournal, r.Built, r.Earlier = l.InJournal, build.holds(l.Number), l.Number < last
 			r.Edited = edited && !r.Earlier && record.SyntaxErrors.MatchString(r.Slots["class"])
 			r.Notice = r.Notice || belowHead(lines, i)
@@ -59,17 +60,17 @@ func (s *scanner) records(ctx context.Context, source int, least time.Duration) 
 		}
 	}
 	if first := record.ReadFirstRank(lines); first != nil {
-		first.Source, first.WentOn, first.Calm = source, wentOn, s.kept.CountCalmAfter(lines, first.Line)
+		first.Source, first.WentOn, first.Calm = source, wentOn, s.Kept.CountCalmAfter(lines, first.Line)
 		first.Earlier = first.Line < last
 		all = append(all, *first)
 	}
 	return all, nil
 }
 
-// dropHarmless returns the records without those of lines that the signatures or the lines themselves say are harmless.
-func dropHarmless(signatures []signature.Signature, all []record.Record) []record.Record {
+// DropHarmless returns the records without those of lines that the signatures or the lines themselves say are harmless.
+func DropHarmless(signatures []signature.Signature, all []record.Record) []record.Record {
 	return slices.DeleteFunc(all, func(r record.Record) bool {
-		return findHarmless(signatures, r.Text) != "" || reassures.MatchString(r.Text) || nothingCounted.MatchString(r.Text) ||
+		return FindHarmless(signatures, r.Text) != "" || reassures.MatchString(r.Text) || nothingCounted.MatchString(r.Text) ||
 			resolved.MatchString(r.Text)
 	})
 }
@@ -82,10 +83,10 @@ var nothingCounted = lazyregexp.New(`\b(?:[Nn]o|0) (?:errors|failures|warnings)(
 // resolved matches ldd's line for a library that the loader found.
 var resolved = lazyregexp.New(`^\s*\S+ => /\S+ \(0x[0-9a-f]+\)$`)
 
-// findHarmless returns the id of the signature that knows a line to be harmless, or "".
-func findHarmless(signatures []signature.Signature, text string) string {
+// FindHarmless returns the id of the signature that knows a line to be harmless, or "".
+func FindHarmless(signatures []signature.Signature, text string) string {
 	i := slices.IndexFunc(signatures, func(s signature.Signature) bool {
-		return s.Blame == None && logtext.ContainsAny(text, s.Literal) && s.Find(text) != nil
+		return s.Blame == decide.None && logtext.ContainsAny(text, s.Literal) && s.Find(text) != nil
 	})
 	if i < 0 {
 		return ""
