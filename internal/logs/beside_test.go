@@ -189,7 +189,7 @@ func TestNotBroughtAbout(t *testing.T) {
 		{"glibc-too-old", "glibc-too-old", python("ModuleNotFoundError: No module named 'einops'"), Environment, "module-not-installed"},
 		{"cdi-spec-stale", "cdi-spec-stale", python("RuntimeError: CUDA error: device-side assert triggered"), Program, "device-side-assert"},
 		{"numpy-abi", "numpy-abi", "curl: (28) Connection timed out\n", Environment, "node-not-reached"},
-		{"torch-hollow", "library-shadowed", "flurb.cu(7): error: identifier \"flurb\" is undefined\n", Program, kernelSource},
+		{"torch-hollow", "library-shadowed", "flurb.cu(7): error: identifier \"flurb\" is undefined\n", Program, "kernel-source"},
 	} {
 		d, brings, apart := beside(t, c.machine, c.log)
 		candidate := slices.ContainsFunc(d.Candidates, func(k Candidate) bool { return k.Cause == c.rule })

@@ -324,8 +324,8 @@ func TestCallers(t *testing.T) {
 // TestAnswers holds the form of the words: a sentence of at most 120 characters without its slots, at most four steps,
 // and one side for each cause, the same as the rows' of that cause.
 func TestAnswers(t *testing.T) {
-	blames := map[string]Blame{}
-	for _, s := range table(t) {
+	blames := map[string]decide.Blame{}
+	for _, s := range signature.Load(tables.Embedded()) {
 		blames[s.Cause] = s.Blame
 	}
 	for name := range diagnoses().Answers {
@@ -435,7 +435,6 @@ func FuzzRecords(f *testing.F) {
 				t.Fatalf("%+v", found)
 			}
 		}
-		demangle(log)
 	})
 }
 
@@ -451,6 +450,7 @@ func FuzzComplaint(f *testing.F) {
 		if r == nil {
 			return
 		}
+		demangle(line)
 		r.Final = true
 		if about := weighComplaint(r, record.Tables()); about != "" && answerOf(about).cause == "" {
 			t.Fatalf("%q is about %q, which has no answer", line, about)

@@ -153,7 +153,7 @@ var ofTables = []string{"record-status", "record-memory", "record-symbol", "reco
 // survived, or the possible causes.
 func undecidedDiagnosis(past *finding, seen []signature.Hit, records []record.Record, sources []Source) Diagnosis {
 	d := nothing()
-	if past != nil && !slices.ContainsFunc(records, past.raisedAfter) {
+	if past != nil && !slices.ContainsFunc(records, func(r record.Record) bool { return past.raisedAfter(r) }) {
 		d = wentOnAfter(past, sources)
 	} else {
 		d.addSuspects(records, sources)
