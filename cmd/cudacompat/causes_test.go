@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"cudacompat/internal/logs"
+	"cudacompat/internal/logs/finding"
 	"cudacompat/internal/logs/signature"
 	"cudacompat/internal/report/diagnosis"
 	"cudacompat/internal/tables"
@@ -15,7 +15,7 @@ import (
 // sentence.
 func TestCausePages(t *testing.T) {
 	byCause := map[string][]signature.Signature{}
-	for _, s := range append(signature.Load(tables.Embedded()), logs.Answers()...) {
+	for _, s := range append(signature.Load(tables.Embedded()), finding.Answers()...) {
 		if s.Because != "" {
 			byCause[s.Cause] = append(byCause[s.Cause], s)
 		}

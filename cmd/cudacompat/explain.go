@@ -18,6 +18,7 @@ import (
 	"cudacompat/internal/inputs"
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs"
+	"cudacompat/internal/logs/finding"
 	"cudacompat/internal/logs/signature"
 	"cudacompat/internal/output"
 	"cudacompat/internal/report/diagnosis"
@@ -191,10 +192,10 @@ func knownWord(t *matrix.Tables, word string) diagnosis.Known {
 	if m := xidWord.FindStringSubmatch(word); m != nil {
 		code, err = strconv.Atoi(m[1])
 	} else if err == nil {
-		k.Statuses, k.Ended = t.Statuses("", code), logs.EndedBySignal(code)
+		k.Statuses, k.Ended = t.Statuses("", code), finding.DescribeSignal(code)
 	} else {
 		k.Statuses = t.Statuses(word, 0)
-		k.Library, k.OfDriver = t.Library(word), logs.OfDriver(word)
+		k.Library, k.OfDriver = t.Library(word), finding.IsDriverLibrary(word)
 	}
 	if err == nil {
 		k.Xid = t.XidNumber(code)
@@ -251,7 +252,7 @@ const listPages = "cudacompat explain`; for a line of a log: `echo LINE | cudaco
 // answers returns the signatures, and the answers of package logs for lines that no signature decides.
 func (f *explainFlags) answers() ([]signature.Signature, error) {
 	all, err := f.signatures(f.tables)
-	return append(all, logs.Answers()...), err
+	return append(all, finding.Answers()...), err
 }
 
 // causes returns the causes that have a page, with the side that each blames.

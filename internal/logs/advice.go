@@ -7,6 +7,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs/advise"
+	"cudacompat/internal/logs/finding"
 	"cudacompat/internal/logs/logtext"
 	"cudacompat/internal/logs/record"
 )
@@ -223,14 +224,14 @@ func (j *judging) searchFor(d *Diagnosis) []string {
 	for i := range j.records {
 		r := &j.records[i]
 		if len(d.Lines) > 0 && r.Line == d.Lines[0].Number {
-			return listSearchSteps(r)
+			return finding.ListSearchSteps(r)
 		}
 	}
 	if len(d.Lines) == 0 {
 		return []string{}
 	}
 	r := record.Record{Slots: map[string]string{}, Line: d.Lines[0].Number, Text: d.Lines[0].Text}
-	return listSearchSteps(&r)
+	return finding.ListSearchSteps(&r)
 }
 
 // codeCauses are what the code that raised the exception does wrong, and not what it was given.
@@ -247,12 +248,12 @@ func (j *judging) raisedByTheirs(d *Diagnosis) ([]string, string) {
 		if len(d.Lines) == 0 || r.Line != d.Lines[0].Number || r.Kind != "exception" || namesOwnCode(*r) {
 			continue
 		}
-		at, project, found := findCallOutsideTorch(r)
+		at, project, found := finding.FindCallOutsideTorch(r)
 		if !found {
 			return nil, ""
 		}
-		fillIssues(r, at, project)
-		do := r.FillSteps(answerOf("code-theirs").do)
+		finding.FillIssues(r, at, project)
+		do := r.FillSteps(finding.FindAnswer("code-theirs").Do)
 		if len(d.Do) > 0 {
 			do = append(do, "if your own code passed what it works on: "+strings.TrimPrefix(d.Do[0], "if it is your code, "))
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"cudacompat/internal/logs/finding"
 	"cudacompat/internal/logs/record"
 	"cudacompat/internal/logs/signature"
 	"cudacompat/internal/redact"
@@ -60,7 +61,7 @@ var openings = strings.Fields(`add after allow as ask at bring build call cast c
 
 // TestWordsAreShown checks that redaction removes no word of our own answers as a user's name or secret.
 func TestWordsAreShown(t *testing.T) {
-	for _, s := range append(table(t), Answers()...) {
+	for _, s := range append(table(t), finding.Answers()...) {
 		because, steps := s.Words()
 		for _, words := range append(steps, because) {
 			if shown := redact.Redact(words); shown != words {
@@ -83,7 +84,7 @@ func TestStepsBeginWithAVerb(t *testing.T) {
 			}
 		}
 	}
-	for _, s := range append(table(t), Answers()...) {
+	for _, s := range append(table(t), finding.Answers()...) {
 		_, steps := s.Words()
 		check(s.ID, steps)
 	}

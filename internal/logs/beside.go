@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/logs/finding"
 	"cudacompat/internal/logs/logtext"
 	"cudacompat/internal/logs/record"
 	"cudacompat/matrix"
@@ -57,7 +58,7 @@ func (d *Diagnosis) ofAnother(f verdict.Finding) bool {
 		return false
 	}
 	name := packageIn(d.Lines[0].Text)
-	if m := noModule.FindStringSubmatch(logtext.TrimLoggerPrefix(logtext.TrimCollectorPrefix(d.Lines[0].Text))); m != nil {
+	if m := finding.NoModule.FindStringSubmatch(logtext.TrimLoggerPrefix(logtext.TrimCollectorPrefix(d.Lines[0].Text))); m != nil {
 		name, _, _ = strings.Cut(m[1], ".")
 	}
 	if name == "" && d.Cause == "packages-do-not-fit" {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"cudacompat/internal/logs/finding"
 	"cudacompat/internal/tables"
 	"cudacompat/matrix"
 	"cudacompat/matrix/verdict"
@@ -226,7 +227,7 @@ func beside(t *testing.T, machine, log string) (d Diagnosis, brings, apart []ver
 // TestCausesAreKnown: table cause names rules that there are, and causes that logs show.
 func TestCausesAreKnown(t *testing.T) {
 	known := map[string]bool{"cudnn-not-started": true} // by numbers
-	for _, s := range append(table(t), Answers()...) {
+	for _, s := range append(table(t), finding.Answers()...) {
 		known[s.Cause] = true
 	}
 	for _, s := range tables.Rows[tables.Status](matrix.Embedded()) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/finding"
 	"cudacompat/internal/logs/logtext"
 	"cudacompat/internal/logs/record"
 )
@@ -85,15 +86,15 @@ var command = lazyregexp.New("`([^`]+)`")
 func guesses(records []record.Record) []Candidate {
 	all := []Candidate{}
 	for _, r := range records {
-		a := answerOf(record.FindArea(cmp.Or(r.Slot("sentence"), r.Text)))
-		if len(a.do) == 0 || a.blame == Unknown {
+		a := finding.FindAnswer(record.FindArea(cmp.Or(r.Slot("sentence"), r.Text)))
+		if len(a.Do) == 0 || a.Blame == Unknown {
 			continue
 		}
-		fetch := "cudacompat explain " + a.cause
-		if m := command.FindStringSubmatch(a.do[0]); m != nil {
+		fetch := "cudacompat explain " + a.Cause
+		if m := command.FindStringSubmatch(a.Do[0]); m != nil {
 			fetch = m[1]
 		}
-		all = append(all, Candidate{a.cause, a.blame, fetch})
+		all = append(all, Candidate{a.Cause, a.Blame, fetch})
 	}
 	return all
 }
@@ -118,7 +119,7 @@ func (d *Diagnosis) withCandidates(hints []clue) {
 		d.Candidates = []Candidate{}
 		return
 	}
-	if may := diagnoses().May[d.Cause]; len(may) > 0 {
+	if may := finding.Book().May[d.Cause]; len(may) > 0 {
 		d.Candidates = []Candidate{}
 		for _, m := range may {
 			d.Candidates = append(d.Candidates, Candidate{m.Cause, Blame(m.Blame), m.Fetch})

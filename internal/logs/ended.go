@@ -3,6 +3,7 @@ package logs
 import (
 	"slices"
 
+	"cudacompat/internal/logs/finding"
 	"cudacompat/internal/logs/logtext"
 	"cudacompat/internal/logs/record"
 	"cudacompat/internal/logs/scan"
@@ -14,14 +15,14 @@ import (
 func (d *Diagnosis) endWell(ends []scan.Closing, records []record.Record, sources []Source) {
 	open := func(e scan.Closing) bool { return e.Number == 0 }
 	fault := func(r record.Record) bool {
-		return !r.Notice && !r.Built && !r.Earlier && !isSupporting(r) && (r.Source >= len(ends) || !ends[r.Source].HasOvercome(&r))
+		return !r.Notice && !r.Built && !r.Earlier && !finding.IsSupporting(r) && (r.Source >= len(ends) || !ends[r.Source].HasOvercome(&r))
 	}
 	if len(ends) == 0 || d.Blame != Unknown || d.Cause != NothingFound || slices.ContainsFunc(ends, open) || slices.ContainsFunc(records, fault) {
 		return
 	}
 	*d = Diagnosis{Schema: Schema, Blame: None, Cause: EndedWell, Do: []string{}, Unread: d.Unread, Traces: d.Traces,
 		Because: "The log ends with its work done, and no line of it is a known error."}
-	overcome := slices.DeleteFunc(slices.Clone(records), func(r record.Record) bool { return r.Notice || isSupporting(r) })
+	overcome := slices.DeleteFunc(slices.Clone(records), func(r record.Record) bool { return r.Notice || finding.IsSupporting(r) })
 	if len(overcome) > 0 {
 		d.Because = "The log ends with its work done, which the errors before did not keep from it."
 	}
@@ -41,8 +42,8 @@ func (d *Diagnosis) endWell(ends []scan.Closing, records []record.Record, source
 		}
 		d.Lines = append(d.Lines, l)
 	}
-	for _, i := range suspects(overcome) {
-		f := newFinding(&overcome[i], answer{})
+	for _, i := range finding.FindSuspects(overcome) {
+		f := finding.New(&overcome[i], finding.Answer{})
 		l := quote(&f.Hit, sources)
 		l.Why = "The log goes on with work after it."
 		d.Lines = append(d.Lines, l)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"cudacompat/internal/logs/advise"
+	"cudacompat/internal/logs/finding"
 )
 
 // needEvidence matches things that an unconditional step may name only if the line itself does.
@@ -36,7 +37,7 @@ func TestStepsHaveEvidence(t *testing.T) {
 			}
 		}
 	}
-	for name, a := range diagnoses().Answers {
+	for name, a := range finding.Book().Answers {
 		for _, step := range a.Do {
 			unproven := func(named *regexp.Regexp) bool { return named.MatchString(step) && !named.MatchString(a.Because) }
 			if !strings.Contains(step, advise.Mark) && slices.ContainsFunc(needEvidence, unproven) {

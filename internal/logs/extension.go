@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/finding"
 	"cudacompat/internal/logs/record"
 	"cudacompat/internal/logs/traceback"
 )
@@ -50,9 +51,6 @@ var rebuilt = []struct {
 const buildAgain = "python -m pip install --no-deps --no-build-isolation --no-cache-dir --force-reinstall --no-binary " +
 	"{package} {package}"
 
-// distributions maps import names to package names, if they differ.
-var distributions = map[string]string{"flashinfer": "flashinfer-python", "deep_gemm": "deep-gemm"}
-
 // onNoIndex lists addresses of packages that are on no index, or not as wheels.
 var onNoIndex = map[string]string{
 	"detectron2":      "git+https://github.com/facebookresearch/detectron2",
@@ -75,23 +73,23 @@ var builtAgainInPlace = []string{
 }
 
 // readExtension names the package that was built for another PyTorch, and how to make it fit.
-func readExtension(f *finding) bool {
+func readExtension(f *finding.Finding) bool {
 	name := packageIn(f.Text)
 	if name == "" && inPlace.MatchString(f.Text) && !traceback.DistributionDirectory.MatchString(f.Text) {
-		f.do = builtAgainInPlace
+		f.Do = builtAgainInPlace
 	}
 	if name == "" || name == "torch" {
 		return true
 	}
-	f.because = fmt.Sprintf("%s was built for another PyTorch: it asks for a symbol that this one does not have.", name)
-	f.do = stepsToRebuild(name, "CUDA")
+	f.Because = fmt.Sprintf("%s was built for another PyTorch: it asks for a symbol that this one does not have.", name)
+	f.Do = stepsToRebuild(name, "CUDA")
 	return true
 }
 
 // stepsToRebuild returns the steps that make a package fit the installed PyTorch, whose CUDA is cuda in an address,
 // "cu128".
 func stepsToRebuild(name, cuda string) []string {
-	if other := distributions[name]; other != "" {
+	if other := finding.Distributions[name]; other != "" {
 		name = other
 	}
 	r := record.Record{Slots: map[string]string{"package": name, "cuda": cuda}}
@@ -116,15 +114,15 @@ var twoCUDAs = lazyregexp.New(`PyTorch has CUDA [Vv]ersion[ =](\d+)\.(\d+)`)
 
 // readTwoCUDAs names the index with a package for torch's CUDA. Without it pip takes the newest release of its own
 // index, which is for another CUDA again.
-func readTwoCUDAs(f *finding) bool {
+func readTwoCUDAs(f *finding.Finding) bool {
 	name, cuda, index := strings.ToLower(f.Group("package")), "CUDA", "cuXXX"
 	if m := twoCUDAs.FindStringSubmatch(f.Text); m != nil {
 		cuda, index = "CUDA "+m[1]+"."+m[2], "cu"+m[1]+m[2]
 	}
-	f.do = stepsToRebuild(name, index)
+	f.Do = stepsToRebuild(name, index)
 	if contains("torchvision torchaudio", name) {
-		f.rule = "companion-mismatch"
-		f.do = []string{
+		f.Rule = "companion-mismatch"
+		f.Do = []string{
 			fmt.Sprintf("install the release of %s that belongs to this torch, from the index of its %s: `python -m pip install "+
 				"--no-deps %[1]s==VERSION+%[3]s --index-url https://download.pytorch.org/whl/%[3]s`", name, cuda, index),
 			"run `cudacompat doctor` in this environment: it names that VERSION",

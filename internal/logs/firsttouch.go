@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/logs/finding"
 	"cudacompat/internal/logs/record"
 )
 
@@ -18,8 +19,8 @@ func (j *judging) firstTouch(d *Diagnosis) bool {
 	if !slices.ContainsFunc(j.records, first) {
 		return false
 	}
-	a := answerOf("memory-taken")
-	d.Cause, d.Blame, d.Rule, d.Because, d.Do = a.cause, a.blame, a.rule, a.because, slices.Clone(a.do)
+	a := finding.FindAnswer("memory-taken")
+	d.Cause, d.Blame, d.Rule, d.Because, d.Do = a.Cause, a.Blame, a.Rule, a.Because, slices.Clone(a.Do)
 	return true
 }
 

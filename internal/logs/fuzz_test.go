@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/internal/logs/finding"
 	"cudacompat/internal/logs/logtext"
 	"cudacompat/internal/logs/record"
 	"cudacompat/internal/logs/scan"
@@ -102,9 +103,9 @@ func FuzzParsers(f *testing.F) {
 				}
 			}
 		}
-		for _, found := range structural(records, record.Tables()) {
-			said := strings.Join(append([]string{found.because}, found.do...), "\n")
-			if found.because == "" || signature.Placeholder.MatchString(said) && !signature.Placeholder.MatchString(text) {
+		for _, found := range finding.WeighRecords(records, record.Tables()) {
+			said := strings.Join(append([]string{found.Because}, found.Do...), "\n")
+			if found.Because == "" || signature.Placeholder.MatchString(said) && !signature.Placeholder.MatchString(text) {
 				t.Fatalf("%s: %+v", p.kind, found)
 			}
 		}
@@ -138,8 +139,8 @@ func FuzzReaders(f *testing.F) {
 		}
 		events := s.ListHits(0)
 		for _, found := range findings(events, events) {
-			if found.because == "" || noNumber.MatchString(found.because) && !noNumber.MatchString(log) {
-				t.Fatalf("%q is said of %q", found.because, log)
+			if found.Because == "" || noNumber.MatchString(found.Because) && !noNumber.MatchString(log) {
+				t.Fatalf("%q is said of %q", found.Because, log)
 			}
 		}
 	})

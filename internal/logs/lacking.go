@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/finding"
 	"cudacompat/internal/logs/record"
 )
 
@@ -56,7 +57,7 @@ const forThisGPU = "TORCH_CUDA_ARCH_LIST set to the GPU's capability (`nvidia-sm
 
 // lacks returns the answer for one package without code for the GPU.
 func lacks(name, server string) (do []string, because string) {
-	r := record.Record{Slots: map[string]string{"package": cmp.Or(distributions[name], name), "address": onNoIndex[name]}}
+	r := record.Record{Slots: map[string]string{"package": cmp.Or(finding.Distributions[name], name), "address": onNoIndex[name]}}
 	build := buildAgain
 	if r.Slots["address"] != "" {
 		build = "python -m pip install --no-deps --no-build-isolation --no-cache-dir --force-reinstall {address}"

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"cudacompat/data"
+	"cudacompat/internal/logs/finding"
 	"cudacompat/internal/logs/signature"
 )
 
@@ -68,7 +69,7 @@ func TestReinstalls(t *testing.T) {
 	for _, b := range rebuilt {
 		steps = append(steps, b.do...)
 	}
-	for _, a := range diagnoses().Answers {
+	for _, a := range finding.Book().Answers {
 		steps = append(steps, a.Do...)
 	}
 	pages, err := filepath.Glob("../../docs/rules/*.md")

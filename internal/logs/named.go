@@ -7,6 +7,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs/advise"
+	"cudacompat/internal/logs/finding"
 	"cudacompat/internal/logs/record"
 )
 
@@ -17,7 +18,7 @@ var numberType = lazyregexp.New(`(?i)\b(?:b?float(?:16|32|64)?|half|double|long|
 // nameNumberTypes adds the two number types that do not match to the explanation, if the message names them:
 //
 //	Input type (c10::Half) and bias type (float) should be the same
-func nameNumberTypes(f *finding) bool {
+func nameNumberTypes(f *finding.Finding) bool {
 	var met []string
 	for _, name := range numberType.FindAllString(f.Text[f.Match[0]:], -1) {
 		if !slices.ContainsFunc(met, func(m string) bool { return strings.EqualFold(m, name) }) {
@@ -25,34 +26,34 @@ func nameNumberTypes(f *finding) bool {
 		}
 	}
 	if len(met) == 2 {
-		f.because = fmt.Sprintf("Tensors of different number types met in one operation: %s and %s.", met[0], met[1])
+		f.Because = fmt.Sprintf("Tensors of different number types met in one operation: %s and %s.", met[0], met[1])
 	}
 	return true
 }
 
 // readLibrary names what a missing library belongs to, and the wheels that bring it, if the table has them.
-func readLibrary(f *finding) bool {
+func readLibrary(f *finding.Finding) bool {
 	name := f.Group("library")
 	if strings.HasPrefix(name, "libc10") || strings.HasPrefix(name, "libtorch") {
 		r := record.Record{Slots: map[string]string{"library": name}}
-		of := newFinding(&r, answerOf("torch-library"))
-		f.because, f.do = of.because, of.do
+		of := finding.New(&r, finding.FindAnswer("torch-library"))
+		f.Because, f.Do = of.Because, of.Do
 		return true
 	}
 	if strings.HasSuffix(name, ".so") {
-		f.withoutVersion(name)
+		explainUnversioned(f, name)
 		return true
 	}
 	known := record.Tables().Library(name)
 	if known == nil {
 		return true
 	}
-	f.because = fmt.Sprintf("%s (%s of CUDA %s) was not found.", name, known.Library, strings.Join(known.CUDA, " or "))
+	f.Because = fmt.Sprintf("%s (%s of CUDA %s) was not found.", name, known.Library, strings.Join(known.CUDA, " or "))
 	bring := "run `pip install " + known.Pip[0] + "`: it brings the library"
 	if len(known.Pip) > 1 {
 		bring = "install the wheel that brings it for the CUDA of the program: " + strings.Join(known.Pip, ", ")
 	}
-	f.do = []string{bring + otherMajor(known.CUDA),
+	f.Do = []string{bring + otherMajor(known.CUDA),
 		"or take the build of the program for the CUDA that is installed: `cudacompat doctor` shows both",
 		"if a copy is there, put its directory on LD_LIBRARY_PATH"}
 	return true
@@ -60,14 +61,14 @@ func readLibrary(f *finding) bool {
 
 // readSoname names the distribution packages with a library, as their rules derive them from its soname: Debian's
 // policy of name and version, rpm's as a capability.
-func readSoname(f *finding) bool {
+func readSoname(f *finding.Finding) bool {
 	soname := f.Group("library")
 	debian := debianPackage(soname)
 	if debian == "" {
 		return true
 	}
 	r := record.Record{Slots: map[string]string{"library": soname, "package": debian}}
-	f.do = r.FillSteps([]string{
+	f.Do = r.FillSteps([]string{
 		"run `find / -name \"{library}*\"` where the program runs, in a container inside it: is it there?",
 		"if not, install it there, in a container into its image: on Debian and Ubuntu mostly `apt-get install {package}`, on Fedora and RHEL `dnf install '{library}()(64bit)'`",
 		"if it is, put its directory on LD_LIBRARY_PATH, or run `ldconfig`"})
@@ -87,11 +88,11 @@ func debianPackage(soname string) string {
 	return strings.ToLower(strings.ReplaceAll(name, "_", "-")) + version
 }
 
-// withoutVersion explains that a library name without a version is only a link.
-func (f *finding) withoutVersion(name string) {
-	f.because = name + " was not found: a name without a version is a link that only development packages bring."
+// explainUnversioned explains that a library name without a version is only a link.
+func explainUnversioned(f *finding.Finding, name string) {
+	f.Because = name + " was not found: a name without a version is a link that only development packages bring."
 	r := record.Record{Slots: map[string]string{"library": name}}
-	f.do = r.FillSteps([]string{"run `find / -name '{library}*'`: is the library there with a version?",
+	f.Do = r.FillSteps([]string{"run `find / -name '{library}*'`: is the library there with a version?",
 		"link it in its directory: `ln -s {library}.VERSION {library}`, or install the development package of the toolkit",
 		"if it is not there at all, install the toolkit or the wheel that brings it"})
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/finding"
 	"cudacompat/internal/logs/logtext"
 	"cudacompat/internal/logs/record"
 )
@@ -77,8 +78,8 @@ func (j *judging) withOddest(d *Diagnosis) {
 	if !found {
 		return
 	}
-	f := newFinding(&r, answer{})
+	f := finding.New(&r, finding.Answer{})
 	d.Lines = append(d.Lines, quote(&f.Hit, j.sources))
 	d.Because = "No line of this log is known here; this one speaks of failing in the least usual words."
-	d.Do = append(listSearchSteps(&r), "judge the machine itself: cudacompat doctor")
+	d.Do = append(finding.ListSearchSteps(&r), "judge the machine itself: cudacompat doctor")
 }

@@ -7,11 +7,12 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/finding"
 )
 
 // readers judge lines whose numbers decide. A reader may change the meaning of a finding. It returns false if the line
 // is no fault.
-var readers = map[string]func(*finding) bool{
+var readers = map[string]func(*finding.Finding) bool{
 	"memory":     readMemory,
 	"free":       readFree,
 	"start":      readStart,
@@ -27,8 +28,8 @@ var readers = map[string]func(*finding) bool{
 	"link":       readLink,
 }
 
-// size returns an amount of GPU memory in bytes. It returns false if the message does not give it.
-func (f *finding) size(name string) (bytes float64, said bool) {
+// readSize returns an amount of GPU memory in bytes. It returns false if the message does not give it.
+func readSize(f *finding.Finding, name string) (bytes float64, said bool) {
 	number, unit, _ := strings.Cut(strings.TrimSpace(f.Group(name)), " ")
 	n, err := strconv.ParseFloat(number, 64)
 	scale, known := units[unit]
@@ -47,42 +48,42 @@ var units = map[string]float64{"": 1, "bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20
 //
 // Memory that is neither free nor held by this process is held by others. Memory that is reserved and not allocated is
 // in pieces too small for the request.
-func readMemory(f *finding) bool {
-	total, knowTotal := f.size("total")
-	free, knowFree := f.size("free")
-	allocated, knowAllocated := f.size("allocated")
-	own, knowOwn := f.size("own")
+func readMemory(f *finding.Finding) bool {
+	total, knowTotal := readSize(f, "total")
+	free, knowFree := readSize(f, "free")
+	allocated, knowAllocated := readSize(f, "allocated")
+	own, knowOwn := readSize(f, "own")
 	knowOwn = knowOwn && own <= total // under WSL PyTorch prints 17179869184 GiB
-	slack, knowSlack := f.size("slack")
-	if reserved, said := f.size("reserved"); said {
+	slack, knowSlack := readSize(f, "slack")
+	if reserved, said := readSize(f, "reserved"); said {
 		slack, knowSlack = reserved-allocated, true
 		own, knowOwn = reserved+contextSize, true
 	}
-	want, _ := f.size("want")
+	want, _ := readSize(f, "want")
 	if !knowOwn && knowSlack {
 		own, knowOwn = allocated+slack+contextSize, true
 	}
 	others := total - free - own
 	switch {
 	case want > total && knowTotal:
-		f.because = fmt.Sprintf("One request asked for %s on a GPU that has %s in all.", gib(want), gib(total))
+		f.Because = fmt.Sprintf("One request asked for %s on a GPU that has %s in all.", gib(want), gib(total))
 	case knowTotal && knowFree && knowOwn && others > want && others > total*notable:
-		f.heldByOthers(total, others)
-		if others > total*foreignShare || f.oneOther(total) {
-			f.blame = Environment
+		blameOthers(f, total, others)
+		if others > total*foreignShare || hasOneOther(f, total) {
+			f.Blame = Environment
 		}
 	case knowSlack && slack > want && slack > allocated*notable:
-		f.inPieces(want, slack)
+		blameFragments(f, want, slack)
 	case knowTotal && allocated > total:
-		f.because += fmt.Sprintf(" PyTorch had %s allocated, more than the GPU's %s: Windows lends main memory, which is "+
+		f.Because += fmt.Sprintf(" PyTorch had %s allocated, more than the GPU's %s: Windows lends main memory, which is "+
 			"slow.", gib(allocated), gib(total))
 	case knowTotal && knowAllocated:
-		f.because += fmt.Sprintf(" The program asked for %s more; PyTorch had %s of %s allocated.", gib(want), gib(allocated),
+		f.Because += fmt.Sprintf(" The program asked for %s more; PyTorch had %s of %s allocated.", gib(want), gib(allocated),
 			gib(total))
 	case knowTotal && knowOwn:
-		f.because += fmt.Sprintf(" The program asked for %s more; the process held %s of %s.", gib(want), gib(own), gib(total))
+		f.Because += fmt.Sprintf(" The program asked for %s more; the process held %s of %s.", gib(want), gib(own), gib(total))
 	case knowTotal && knowFree:
-		f.because += fmt.Sprintf(" The program asked for %s; %s of %s were free.", gib(want), gib(free), gib(total))
+		f.Because += fmt.Sprintf(" The program asked for %s; %s of %s were free.", gib(want), gib(free), gib(total))
 	}
 	return true
 }
@@ -93,20 +94,20 @@ func readMemory(f *finding) bool {
 //	utilization (0.92, 72.85 GiB).
 //
 // If less than half is free, the rest is not a desktop or a small forgotten process: the GPU is in use.
-func readStart(f *finding) bool {
-	free, okFree := f.size("free")
-	total, okTotal := f.size("total")
-	want, _ := f.size("want")
+func readStart(f *finding.Finding) bool {
+	free, okFree := readSize(f, "free")
+	total, okTotal := readSize(f, "total")
+	want, _ := readSize(f, "want")
 	free *= units["GiB"] // its unit stands behind the total
 	if !okFree || !okTotal || free > total {
 		return false
 	}
-	f.heldByOthers(total, total-free)
-	f.because = fmt.Sprintf("Before vLLM loaded anything, only %s of the GPU's %s were free; %s were to be used.",
+	blameOthers(f, total, total-free)
+	f.Because = fmt.Sprintf("Before vLLM loaded anything, only %s of the GPU's %s were free; %s were to be used.",
 		gib(free), gib(total), gib(want))
-	f.do[2] = fmt.Sprintf("else let vLLM use less: --gpu-memory-utilization %.2f", math.Floor(free/total*100)/100)
+	f.Do[2] = fmt.Sprintf("else let vLLM use less: --gpu-memory-utilization %.2f", math.Floor(free/total*100)/100)
 	if free < total/2 {
-		f.blame = Environment
+		f.Blame = Environment
 	}
 	return true
 }
@@ -130,8 +131,8 @@ const (
 // holder matches PyTorch's words for another process on the GPU, with its memory.
 var holder = lazyregexp.New(`Process \d+ has (\d+(?:\.\d+)?) GiB memory in use`)
 
-// oneOther reports whether the message names exactly one other process that holds a large part of the GPU.
-func (f *finding) oneOther(total float64) bool {
+// hasOneOther reports whether the message names exactly one other process that holds a large part of the GPU.
+func hasOneOther(f *finding.Finding, total float64) bool {
 	many := holder.FindAllStringSubmatch(f.Text, -1)
 	if len(many) != 1 {
 		return false
@@ -140,25 +141,25 @@ func (f *finding) oneOther(total float64) bool {
 	return err == nil && n*units["GiB"] > total*large
 }
 
-func (f *finding) heldByOthers(total, others float64) {
-	f.cause, f.rule = "out-of-memory-other-process", "memory-in-use"
-	f.because = fmt.Sprintf("About %s of the GPU's %s is held neither by PyTorch in this process nor free: another "+
+func blameOthers(f *finding.Finding, total, others float64) {
+	f.Cause, f.Rule = "out-of-memory-other-process", "memory-in-use"
+	f.Because = fmt.Sprintf("About %s of the GPU's %s is held neither by PyTorch in this process nor free: another "+
 		"process, another rank on the same GPU, or a library outside PyTorch has it.", gib(others), gib(total))
-	f.do = []string{"see who holds it: nvidia-smi --query-compute-apps=pid,used_memory --format=csv (a container " +
+	f.Do = []string{"see who holds it: nvidia-smi --query-compute-apps=pid,used_memory --format=csv (a container " +
 		"shows only its own processes)",
 		"end left-over processes, give each rank its own GPU, or choose a free GPU with CUDA_VISIBLE_DEVICES",
 		"else ask for less: a smaller batch"}
 }
 
-func (f *finding) inPieces(want, slack float64) {
-	f.cause = "out-of-memory-fragmentation"
-	f.because = fmt.Sprintf("PyTorch holds %s that it does not use, but in pieces too small for the %s asked for.",
+func blameFragments(f *finding.Finding, want, slack float64) {
+	f.Cause = "out-of-memory-fragmentation"
+	f.Because = fmt.Sprintf("PyTorch holds %s that it does not use, but in pieces too small for the %s asked for.",
 		gib(slack), gib(want))
-	f.do = []string{"set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (PyTorch 2.1 or newer)",
+	f.Do = []string{"set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (PyTorch 2.1 or newer)",
 		"else ask for less: a smaller batch, shorter sequences or smaller pictures",
 		"keep shapes the same from step to step: pad to fixed lengths"}
 	if f.Signature.ID == "torch-memory-before-2-1" {
-		f.do[0], f.do[1] = "ask for less: a smaller batch, shorter sequences or smaller pictures",
+		f.Do[0], f.Do[1] = "ask for less: a smaller batch, shorter sequences or smaller pictures",
 			"or set PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128 (PyTorch 1.10 or newer); this PyTorch is older than 2.1"
 	}
 }
@@ -175,21 +176,21 @@ func gib(bytes float64) string {
 //	Memory usage: 7995392 bytes free, 11721572352 bytes total.
 //
 // If memory is free, the library is at fault; otherwise the memory is.
-func readFree(f *finding) bool {
-	free, okFree := f.size("free")
-	total, okTotal := f.size("total")
+func readFree(f *finding.Finding) bool {
+	free, okFree := readSize(f, "free")
+	total, okTotal := readSize(f, "total")
 	if !okFree || !okTotal {
 		return false
 	}
 	if free > enoughForHandle {
-		f.cause, f.blame, f.rule = "cudnn-not-started", Environment, "cudnn-mismatch"
-		f.because = fmt.Sprintf("cuDNN could not start although %s of %s are free: the cuDNN that is loaded does not fit "+
+		f.Cause, f.Blame, f.Rule = "cudnn-not-started", Environment, "cudnn-mismatch"
+		f.Because = fmt.Sprintf("cuDNN could not start although %s of %s are free: the cuDNN that is loaded does not fit "+
 			"the framework, the GPU or the driver.", gib(free), gib(total))
-		f.do = []string{"cudacompat doctor names the cuDNN that is loaded and the one the framework needs",
+		f.Do = []string{"cudacompat doctor names the cuDNN that is loaded and the one the framework needs",
 			"take other cuDNN copies off LD_LIBRARY_PATH, or install the one of the framework's own extra"}
 		return true
 	}
-	f.because = fmt.Sprintf("Only %s of the GPU's %s were free when cuDNN wanted its workspace.", gib(free), gib(total))
+	f.Because = fmt.Sprintf("Only %s of the GPU's %s were free when cuDNN wanted its workspace.", gib(free), gib(total))
 	return true
 }
 
@@ -203,8 +204,8 @@ const enoughForHandle = 512 << 20
 //	(8.0) - (12.0)
 //
 // Machine code also runs on later minor versions of its major version, so a warning about those is a false alarm.
-func readCapability(f *finding) bool {
-	major, minor, _ := strings.Cut(f.with[0].Group("capability"), ".")
+func readCapability(f *finding.Finding) bool {
+	major, minor, _ := strings.Cut(f.With[0].Group("capability"), ".")
 	least, leastMinor, _ := strings.Cut(f.Group("least"), ".")
 	most, _, _ := strings.Cut(f.Group("most"), ".")
 	older := number(major) < number(least) || major == least && number(minor) < number(leastMinor)

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"cudacompat/internal/logs/decide"
+	"cudacompat/internal/logs/finding"
 	"cudacompat/internal/logs/logtext"
 	"cudacompat/internal/logs/record"
 	"cudacompat/internal/logs/scan"
@@ -173,13 +174,13 @@ func TestRecords(t *testing.T) {
 			t.Fatal(err)
 		}
 		records := recordsOf(s)
-		found := structural(records, record.Tables())
+		found := finding.WeighRecords(records, record.Tables())
 		i := slices.IndexFunc(records, func(r record.Record) bool { return r.Kind == c.kind })
 		if i < 0 || c.slot != "" && records[i].Slot(c.slot) != c.want || records[i].Line != 2 {
 			t.Errorf("%s: %+v; want a record %s with %s = %q", c.line, records, c.kind, c.slot, c.want)
 			continue
 		}
-		if best := decide.Decide(nil, claimsOf(found)); best.Index < 0 || found[best.Index].cause != c.cause {
+		if best := decide.Decide(nil, claimsOf(found)); best.Index < 0 || found[best.Index].Cause != c.cause {
 			t.Errorf("%s: %+v; want %s", c.line, best, c.cause)
 		}
 	}
@@ -321,41 +322,10 @@ func TestCallers(t *testing.T) {
 	}
 }
 
-// TestAnswers holds the form of the words: a sentence of at most 120 characters without its slots, at most four steps,
-// and one side for each cause, the same as the rows' of that cause.
-func TestAnswers(t *testing.T) {
-	blames := map[string]decide.Blame{}
-	for _, s := range signature.Load(tables.Embedded()) {
-		blames[s.Cause] = s.Blame
-	}
-	for name := range diagnoses().Answers {
-		a := answerOf(name)
-		if bare := signature.Placeholder.ReplaceAllString(a.because, ""); len(bare) > record.MaxSentence || len(a.do) > 4 {
-			t.Errorf("%s: %d characters, %d steps", name, len(bare), len(a.do))
-		}
-		if b, seen := blames[a.cause]; seen && b != a.blame && a.cause != "" {
-			t.Errorf("%s: the cause %s is blamed on %s, its rows on %s", name, a.cause, a.blame, b)
-		}
-		blames[a.cause] = a.blame
-	}
-	for kind := range weighers {
-		known := kind == "exception" || kind == "complaint" || slices.ContainsFunc(record.Forms, func(g record.Form) bool { return g.Kind == kind }) ||
-			kind == "build-files" || kind == "nccl-said" || kind == "kernel-fault" || kind == "first-rank" // of several lines: see TestBuilds, TestRoot
-		if !known {
-			t.Errorf("no grammar makes a record %s", kind)
-		}
-	}
-	for _, g := range record.Forms {
-		if weighers[g.Kind] == nil {
-			t.Errorf("a record %s is weighed by nobody", g.Kind)
-		}
-	}
-}
-
 // TestCandidates: what an unclear log may be is a cause that has a page, and comes with a command.
 func TestCandidates(t *testing.T) {
 	pages := map[string]bool{}
-	for _, s := range append(table(t), Answers()...) {
+	for _, s := range append(table(t), finding.Answers()...) {
 		pages[s.Cause] = true
 	}
 	check := func(cause string, all []Candidate) {
@@ -369,7 +339,7 @@ func TestCandidates(t *testing.T) {
 		}
 	}
 	check("anything", anything)
-	for cause, may := range diagnoses().May {
+	for cause, may := range finding.Book().May {
 		var all []Candidate
 		for _, m := range may {
 			all = append(all, Candidate{m.Cause, Blame(m.Blame), m.Fetch})
@@ -404,7 +374,7 @@ func TestSentences(t *testing.T) {
 // TestStatusCauses: the causes that data/status.csv names have pages, and the same side there.
 func TestStatusCauses(t *testing.T) {
 	blames := map[string]Blame{}
-	for _, s := range append(Answers(), table(t)...) {
+	for _, s := range append(finding.Answers(), table(t)...) {
 		blames[s.Cause] = s.Blame
 	}
 	for _, s := range tables.Rows[tables.Status](record.Tables()) {
@@ -430,30 +400,10 @@ func FuzzRecords(f *testing.F) {
 		if err := s.Read(context.Background(), strings.NewReader(log)); err != nil {
 			t.Skip()
 		}
-		for _, found := range structural(recordsOf(s), record.Tables()) {
-			if found.because == "" || signature.Placeholder.MatchString(found.because) && !signature.Placeholder.MatchString(log) || found.Line < 1 {
+		for _, found := range finding.WeighRecords(recordsOf(s), record.Tables()) {
+			if found.Because == "" || signature.Placeholder.MatchString(found.Because) && !signature.Placeholder.MatchString(log) || found.Line < 1 {
 				t.Fatalf("%+v", found)
 			}
-		}
-	})
-}
-
-// FuzzComplaint checks that a sentence is read or not, and that its subject has an answer.
-func FuzzComplaint(f *testing.F) {
-	for _, a := range record.Areas {
-		f.Add("error: " + a.Answer)
-	}
-	f.Add("Failed to open /dev/nvidia0: Operation not permitted")
-	f.Add("ERROR: x is not installed")
-	f.Fuzz(func(t *testing.T, line string) {
-		r := record.ReadComplaint(logtext.Line{Number: 1, Text: logtext.Clean([]byte(line))})
-		if r == nil {
-			return
-		}
-		demangle(line)
-		r.Final = true
-		if about := weighComplaint(r, record.Tables()); about != "" && answerOf(about).cause == "" {
-			t.Fatalf("%q is about %q, which has no answer", line, about)
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/finding"
 	"cudacompat/internal/logs/record"
 )
 
@@ -107,8 +108,8 @@ var shapes = []meaning{
 }
 
 // readShapes says what does not fit, with the message's numbers.
-func readShapes(f *finding) bool {
-	f.mean(shapes)
+func readShapes(f *finding.Finding) bool {
+	chooseMeaning(f, shapes)
 	return true
 }
 
@@ -125,8 +126,8 @@ func dropEmpty(r *record.Record, list []string) []string {
 	return all
 }
 
-// mean gives a finding the words of the first meaning whose pattern matches its line.
-func (f *finding) mean(all []meaning) {
+// chooseMeaning gives a finding the words of the first meaning whose pattern matches its line.
+func chooseMeaning(f *finding.Finding, all []meaning) {
 	text := f.Text[f.Match[0]:]
 	for i := range all {
 		m := all[i].said.FindStringSubmatch(text)
@@ -142,7 +143,7 @@ func (f *finding) mean(all []meaning) {
 		if than := r.Slot("than"); than != "" && number(r.Slot("more")) <= number(than) {
 			continue
 		}
-		f.because, f.do = r.FillWords(all[i].because), r.FillSteps(dropEmpty(&r, all[i].do))
+		f.Because, f.Do = r.FillWords(all[i].because), r.FillSteps(dropEmpty(&r, all[i].do))
 		return
 	}
 }
@@ -198,7 +199,7 @@ var devices = []meaning{
 		"register constants of a module with register_buffer, and make no layer inside forward()"),
 }
 
-func readDevices(f *finding) bool {
-	f.mean(devices)
+func readDevices(f *finding.Finding) bool {
+	chooseMeaning(f, devices)
 	return true
 }

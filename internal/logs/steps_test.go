@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/internal/logs/finding"
 	"cudacompat/internal/logs/signature"
 	"cudacompat/matrix/pin"
 
@@ -18,8 +19,8 @@ func TestNothingOfALogBecomesACommand(t *testing.T) {
 	for _, s := range table(t) {
 		all = append(all, s.Do...)
 	}
-	for name := range diagnoses().Answers {
-		all = append(all, answerOf(name).do...)
+	for name := range finding.Book().Answers {
+		all = append(all, finding.FindAnswer(name).Do...)
 	}
 	for _, b := range rebuilt {
 		all = append(all, b.do...)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/finding"
 	"cudacompat/internal/logs/record"
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
@@ -18,11 +19,11 @@ var variants = map[byte]string{'a': "12.0", 'f': "12.9"}
 
 // readTarget says whether a target is newer than the toolkit that does not know it, or was dropped: toolkits after a
 // chip's last one no longer compile for it. A word that is no target is the build's own mistake.
-func readTarget(f *finding) bool {
+func readTarget(f *finding.Finding) bool {
 	arch := f.Group("arch")
 	m := capabilityOf.FindStringSubmatch(arch)
 	if m == nil {
-		f.ofNoTarget(arch)
+		explainNoTarget(f, arch)
 		return true
 	}
 	first, last := toolkitsFor(m[1] + "." + m[2])
@@ -31,14 +32,14 @@ func readTarget(f *finding) bool {
 	}
 	switch {
 	case last.Known():
-		f.because = fmt.Sprintf("This nvcc does not know %s: CUDA %s was the last that did.", arch, last.Short())
-		f.do = []string{
+		f.Because = fmt.Sprintf("This nvcc does not know %s: CUDA %s was the last that did.", arch, last.Short())
+		f.Do = []string{
 			"if no such GPU is to run it, leave " + arch + " out: TORCH_CUDA_ARCH_LIST, CMAKE_CUDA_ARCHITECTURES",
 			"if one is, build with CUDA " + last.Short() + " or older, and point CUDA_HOME and PATH to it"}
 	case first.Known():
-		f.because = fmt.Sprintf("This nvcc does not know %s: CUDA %s is the first that does, and the one that is taken is older.",
+		f.Because = fmt.Sprintf("This nvcc does not know %s: CUDA %s is the first that does, and the one that is taken is older.",
 			arch, first.Short())
-		f.do = []string{
+		f.Do = []string{
 			"run `which -a nvcc; nvcc --version`: the first nvcc on PATH is taken, which is the older one here",
 			"install CUDA " + first.Short() + " or newer, and put its bin first: `export CUDA_HOME=/usr/local/cuda-" + first.Short() +
 				" PATH=/usr/local/cuda-" + first.Short() + "/bin:$PATH`, in an empty build directory",
@@ -47,19 +48,19 @@ func readTarget(f *finding) bool {
 	return true
 }
 
-// ofNoTarget judges a word that a build passed as a target: one that an older nvcc does not know, or the output of a
-// program that found no GPU.
-func (f *finding) ofNoTarget(arch string) {
+// explainNoTarget judges a word that a build passed as a target: one that an older nvcc does not know, or the output of
+// a program that found no GPU.
+func explainNoTarget(f *finding.Finding, arch string) {
 	const name = "name the GPU to build for: `cmake -DCMAKE_CUDA_ARCHITECTURES=86`, or TORCH_CUDA_ARCH_LIST=8.6, with its own capability"
 	if strings.Contains(arch, "No CUDA devices") {
-		f.because = "The build takes the target from the GPU that is there, and there is none: an image is built without one."
-		f.do = []string{name}
+		f.Because = "The build takes the target from the GPU that is there, and there is none: an image is built without one."
+		f.Do = []string{name}
 		return
 	}
 	if arch == "native" || arch == "compute_native" {
-		f.because = "This nvcc is older than the option -arch=native."
+		f.Because = "This nvcc is older than the option -arch=native."
 	}
-	f.do = []string{name,
+	f.Do = []string{name,
 		"install a newer toolkit, and put its bin first on PATH: a distribution's nvidia-cuda-toolkit is often old"}
 }
 
@@ -80,11 +81,11 @@ func toolkitsFor(capability string) (first, last version.Number) {
 }
 
 // readLink names the driver library that exists but lacks the name by which Triton looks for it.
-func readLink(f *finding) bool {
+func readLink(f *finding.Finding) bool {
 	file := f.Group("file")
-	f.because = fmt.Sprintf("The driver's library is there (%s), and the link libcuda.so to it is not.", file)
+	f.Because = fmt.Sprintf("The driver's library is there (%s), and the link libcuda.so to it is not.", file)
 	r := record.Record{Slots: map[string]string{"file": file, "link": file[:strings.LastIndexByte(file, '/')+1] + "libcuda.so"}}
-	f.do = r.FillSteps([]string{"make the link: `sudo ln -s {file} {link}`",
+	f.Do = r.FillSteps([]string{"make the link: `sudo ln -s {file} {link}`",
 		"without root: `mkdir -p ~/cuda && ln -s {file} ~/cuda/libcuda.so && export TRITON_LIBCUDA_PATH=~/cuda`"})
 	return true
 }

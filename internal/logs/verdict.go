@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/logs/decide"
+	"cudacompat/internal/logs/finding"
 	"cudacompat/internal/logs/logtext"
 	"cudacompat/internal/logs/record"
 	"cudacompat/internal/logs/scan"
@@ -14,20 +15,6 @@ import (
 	"cudacompat/internal/redact"
 	"cudacompat/matrix"
 )
-
-// finding is an event with its meaning in this log: the words of its signature, unless a reader of its numbers knew
-// better.
-type finding struct {
-	signature.Hit
-	cause   string
-	blame   Blame
-	rule    string
-	because string
-	do      []string
-	with    []signature.Hit // lines that the meaning rests on besides its own
-	form    *record.Record  // that made it; nil where a row did
-	byWords bool            // the form read no more than words: nothing is prescribed
-}
 
 // judging collects what was read of all logs, to judge it together.
 type judging struct {
@@ -71,19 +58,19 @@ func (j *judging) hints() (all []clue) {
 func (j *judging) decide() Diagnosis {
 	seen, harmless := withoutHarmless(slices.Concat(j.events...))
 	first := record.FindFirstRank(j.records)
-	var past *finding
-	outlived := func(f finding) bool {
-		if f.outlived() && !f.Earlier && f.blame != Unknown && (past == nil || f.Signature.Weight > past.Signature.Weight) {
+	var past *finding.Finding
+	outlived := func(f finding.Finding) bool {
+		if isOutlived(&f) && !f.Earlier && f.Blame != Unknown && (past == nil || f.Signature.Weight > past.Signature.Weight) {
 			past = &f
 		}
-		return f.outlived()
+		return isOutlived(&f)
 	}
-	rows := make([][]finding, len(j.events))
+	rows := make([][]finding.Finding, len(j.events))
 	for i := range j.events {
 		j.events[i], _ = withoutHarmless(j.events[i])
-		rows[i] = ofFirst(slices.DeleteFunc(findings(j.events[i], seen), outlived), first)
+		rows[i] = finding.DropOtherRanks(slices.DeleteFunc(findings(j.events[i], seen), outlived), first)
 	}
-	forms := ofFirst(slices.DeleteFunc(structural(j.records, record.Tables()), outlived), first)
+	forms := finding.DropOtherRanks(slices.DeleteFunc(finding.WeighRecords(j.records, record.Tables()), outlived), first)
 	claims := make([][]decide.Claim, len(rows))
 	for i := range rows {
 		claims[i] = claimsOf(rows[i])
@@ -96,14 +83,14 @@ func (j *judging) decide() Diagnosis {
 		}
 		f := &list[chosen.Index]
 		if chosen.Along >= 0 {
-			f.with = append(f.with, list[chosen.Along].Hit)
+			f.With = append(f.With, list[chosen.Along].Hit)
 		}
-		d := f.diagnosis(j.events[f.Source], j.sources)
-		d.Decided, d.weight, d.form, d.slotted = chosen.Trace, f.Signature.Weight, chosen.Form, f.saysHowMuch()
-		d.byWords, d.slots = f.byWords, f.slots()
+		d := newDiagnosis(f, j.events[f.Source], j.sources)
+		d.Decided, d.weight, d.form, d.slotted = chosen.Trace, f.Signature.Weight, chosen.Form, namesSize(f)
+		d.byWords, d.slots = f.ByWords, f.Slots()
 		return d
 	}
-	records := slices.DeleteFunc(slices.Clone(j.records), func(r record.Record) bool { return r.Earlier || isSupporting(r) })
+	records := slices.DeleteFunc(slices.Clone(j.records), func(r record.Record) bool { return r.Earlier || finding.IsSupporting(r) })
 	if len(harmless) > 0 && len(records) == 0 && find(seen, trouble) == nil && find(seen, pythonTraceback) == nil {
 		return nothingWrong(harmless, j.sources)
 	}
@@ -112,32 +99,32 @@ func (j *judging) decide() Diagnosis {
 	return d
 }
 
-// saysHowMuch reports whether a line about memory says how much was requested.
-func (f *finding) saysHowMuch() bool {
+// namesSize reports whether a line about memory says how much was requested.
+func namesSize(f *finding.Finding) bool {
 	if !strings.HasPrefix(f.Signature.ID, "record-") {
 		return f.Group("want") != ""
 	}
-	return f.form.Slot("want") != ""
+	return f.Form.Slot("want") != ""
 }
 
 // claimsOf converts findings to the form that package decide compares.
-func claimsOf(all []finding) []decide.Claim {
+func claimsOf(all []finding.Finding) []decide.Claim {
 	claims := make([]decide.Claim, len(all))
 	for i := range all {
-		claims[i] = all[i].claim()
+		claims[i] = newClaim(&all[i])
 	}
 	return claims
 }
 
-// claim converts a finding to the form that package decide compares.
-func (f *finding) claim() decide.Claim {
+// newClaim converts a finding to the form that package decide compares.
+func newClaim(f *finding.Finding) decide.Claim {
 	s := f.Signature
-	c := decide.Claim{Name: "row " + s.ID, Cause: f.cause, Blame: f.blame, Weight: s.Weight, Source: f.Source, Line: f.Line,
+	c := decide.Claim{Name: "row " + s.ID, Cause: f.Cause, Blame: f.Blame, Weight: s.Weight, Source: f.Source, Line: f.Line,
 		Order: f.Order, Root: s.Root, Echo: s.Echo,
-		LosesGPU: leavesNoGPU(f.rule) || f.rule == "driver-unresponsive",
-		Exact:    slices.Contains(ofItsOwn, f.cause), Raised: s.ID == raisedRecord, Which: f.saysWhich(),
-		Aborted: strings.Contains(f.because, "SIGABRT"), OfOne: slices.Contains(ofSomeRank, f.cause),
-		General: s.Weight <= decide.Symptom && !slices.Contains(bySignal, f.cause) || slices.Contains(ofTables, s.ID),
+		LosesGPU: leavesNoGPU(f.Rule) || f.Rule == "driver-unresponsive",
+		Exact:    slices.Contains(ofItsOwn, f.Cause), Raised: s.ID == raisedRecord, Which: f.NamesFirstProcess(),
+		Aborted: strings.Contains(f.Because, "SIGABRT"), OfOne: slices.Contains(finding.RankCauses, f.Cause),
+		General: s.Weight <= decide.Symptom && !slices.Contains(finding.CausesBySignal, f.Cause) || slices.Contains(ofTables, s.ID),
 		Clock:   f.When.Layout, At: f.When.At}
 	if name, form := strings.CutPrefix(s.ID, "record-"); form {
 		c.Name = "form " + name
@@ -151,9 +138,9 @@ var ofTables = []string{"record-status", "record-memory", "record-symbol", "reco
 
 // undecidedDiagnosis returns the diagnosis of a log that does not show who is to blame. It names the error that the job
 // survived, or the possible causes.
-func undecidedDiagnosis(past *finding, seen []signature.Hit, records []record.Record, sources []Source) Diagnosis {
+func undecidedDiagnosis(past *finding.Finding, seen []signature.Hit, records []record.Record, sources []Source) Diagnosis {
 	d := nothing()
-	if past != nil && !slices.ContainsFunc(records, func(r record.Record) bool { return past.raisedAfter(r) }) {
+	if past != nil && !slices.ContainsFunc(records, func(r record.Record) bool { return isRaisedAfter(past, r) }) {
 		d = wentOnAfter(past, sources)
 	} else {
 		d.addSuspects(records, sources)
@@ -162,7 +149,7 @@ func undecidedDiagnosis(past *finding, seen []signature.Hit, records []record.Re
 		d.Candidates = guesses(records)
 	}
 	if past != nil {
-		d.Candidates = append([]Candidate{{past.cause, past.blame, "the end of the job: did it do all of its work?"}},
+		d.Candidates = append([]Candidate{{past.Cause, past.Blame, "the end of the job: did it do all of its work?"}},
 			d.Candidates...)
 	}
 	return d
@@ -214,21 +201,21 @@ func nothingWrong(harmless []signature.Hit, sources []Source) Diagnosis {
 }
 
 // findings gives the events of one log their meaning and drops those that mean nothing here.
-func findings(log, seen []signature.Hit) []finding {
-	var all []finding
+func findings(log, seen []signature.Hit) []finding.Finding {
+	var all []finding.Finding
 	for _, e := range log {
 		s := e.Signature
 		needed := find(seen, s.Needs)
 		if s.Weight == decide.Fact || e.Notice || s.Needs != "" && needed == nil {
 			continue
 		}
-		f := finding{Hit: e, cause: s.Cause, blame: s.Blame, rule: s.Rule}
-		f.because, f.do = e.FillWords(s.Because), e.FillSteps()
+		f := finding.Finding{Hit: e, Cause: s.Cause, Blame: s.Blame, Rule: s.Rule}
+		f.Because, f.Do = e.FillWords(s.Because), e.FillSteps()
 		if needed != nil {
-			f.with = append(f.with, *needed)
+			f.With = append(f.With, *needed)
 		}
-		if f.cause == "cuda-out-of-memory" && (find(seen, pythonTraceback) != nil || find(seen, luaTraceback) != nil) {
-			f.askedForTooMuch()
+		if f.Cause == "cuda-out-of-memory" && (find(seen, pythonTraceback) != nil || find(seen, luaTraceback) != nil) {
+			blameProgramForMemory(&f)
 		}
 		if read := readers[s.Reads]; read == nil || read(&f) {
 			all = append(all, f)
@@ -237,10 +224,10 @@ func findings(log, seen []signature.Hit) []finding {
 	return withoutNotices(withoutDisproved(all), seen)
 }
 
-// askedForTooMuch explains the driver's "out of memory" if calls of a user's own program precede it.
-func (f *finding) askedForTooMuch() {
-	a := answerOf("memory")
-	f.cause, f.blame, f.because, f.do = a.cause, a.blame, a.because, a.do
+// blameProgramForMemory explains the driver's "out of memory" if calls of a user's own program precede it.
+func blameProgramForMemory(f *finding.Finding) {
+	a := finding.FindAnswer("memory")
+	f.Cause, f.Blame, f.Because, f.Do = a.Cause, a.Blame, a.Because, a.Do
 }
 
 // leavesNoGPU reports whether a rule's fault leaves a program no GPU to run on.
@@ -251,13 +238,13 @@ func leavesNoGPU(id string) bool {
 
 // withoutDisproved drops faults that leave no GPU to run on if a kernel failed while running. A missing tool, a process
 // without a GPU, or a GPU in use was then not the problem.
-func withoutDisproved(all []finding) []finding {
-	ran := func(f finding) bool { return f.Signature.Async && f.blame == Program }
+func withoutDisproved(all []finding.Finding) []finding.Finding {
+	ran := func(f finding.Finding) bool { return f.Signature.Async && f.Blame == Program }
 	if !slices.ContainsFunc(all, ran) {
 		return all
 	}
-	return slices.DeleteFunc(all, func(f finding) bool {
-		return f.blame == Environment && (leavesNoGPU(f.rule) || f.rule == keepsOut)
+	return slices.DeleteFunc(all, func(f finding.Finding) bool {
+		return f.Blame == Environment && (leavesNoGPU(f.Rule) || f.Rule == keepsOut)
 	})
 }
 
@@ -276,15 +263,15 @@ func find(events []signature.Hit, id string) *signature.Hit {
 
 // withoutNotices drops what healthy programs print, too ("could not find cuda drivers"), if something failed. The
 // failure has another reason, even if no signature knows it.
-func withoutNotices(all []finding, seen []signature.Hit) []finding {
-	failed := find(seen, pythonTraceback) != nil || slices.ContainsFunc(all, func(f finding) bool {
-		return f.Signature.Weight == decide.Consequence && f.blame == Unknown
+func withoutNotices(all []finding.Finding, seen []signature.Hit) []finding.Finding {
+	failed := find(seen, pythonTraceback) != nil || slices.ContainsFunc(all, func(f finding.Finding) bool {
+		return f.Signature.Weight == decide.Consequence && f.Blame == Unknown
 	})
 	if !failed {
 		return all
 	}
-	return slices.DeleteFunc(all, func(f finding) bool {
-		return f.Signature.Weight == decide.Consequence && f.blame != Unknown
+	return slices.DeleteFunc(all, func(f finding.Finding) bool {
+		return f.Signature.Weight == decide.Consequence && f.Blame != Unknown
 	})
 }
 
@@ -298,9 +285,9 @@ const luaTraceback = "lua-traceback"
 // meant for it, and the log does not say whether this is one.
 var goesOn = []string{"tensorflow-no-gpu", "jax-fell-back", "container-without-driver"}
 
-// madeDo reports whether TensorFlow said that a missing library does not matter without a GPU, and a request was
-// answered after that.
-func (f *finding) madeDo(log []signature.Hit) bool {
+// answeredWithoutGPU reports whether TensorFlow said that a missing library does not matter without a GPU, and a
+// request was answered after that.
+func answeredWithoutGPU(f *finding.Finding, log []signature.Hit) bool {
 	ignore, answered := find(log, "tf-ignore-dlerror"), find(log, "request-answered")
 	return ignore != nil && answered != nil && answered.Line > ignore.Line
 }
@@ -308,18 +295,18 @@ func (f *finding) madeDo(log []signature.Hit) bool {
 // maxLines is how many lines a diagnosis quotes.
 const maxLines = 5
 
-func (f *finding) diagnosis(log []signature.Hit, sources []Source) Diagnosis {
-	d := Diagnosis{Schema: Schema, Blame: f.blame, Cause: f.cause, Because: f.because, Do: f.do, Rule: f.rule}
+func newDiagnosis(f *finding.Finding, log []signature.Hit, sources []Source) Diagnosis {
+	d := Diagnosis{Schema: Schema, Blame: f.Blame, Cause: f.Cause, Because: f.Because, Do: f.Do, Rule: f.Rule}
 	if d.Do == nil {
 		d.Do = []string{}
 	}
-	if f.Signature.Weight == decide.Consequence && (slices.Contains(goesOn, f.cause) || f.madeDo(log)) {
+	if f.Signature.Weight == decide.Consequence && (slices.Contains(goesOn, f.Cause) || answeredWithoutGPU(f, log)) {
 		d.Blame = Unknown
 	}
 	if f.Signature.Async {
 		d.reportedLate(find(log, launchBlocking))
 	}
-	for _, e := range f.quotedLines(log) {
+	for _, e := range listQuotedLines(f, log) {
 		d.Lines = append(d.Lines, quote(&e, sources))
 	}
 	return d
@@ -348,9 +335,9 @@ func (d *Diagnosis) reportedLate(blocking *signature.Hit) {
 	d.Do = append(d.Do, "run once with CUDA_LAUNCH_BLOCKING=1: then the traceback names the call that failed")
 }
 
-// quotedLines lists the deciding line, those that support it, and then the other faults of the same log in order.
-func (f *finding) quotedLines(log []signature.Hit) []signature.Hit {
-	lines := append([]signature.Hit{f.Hit}, f.with...)
+// listQuotedLines lists the deciding line, those that support it, and then the other faults of the same log in order.
+func listQuotedLines(f *finding.Finding, log []signature.Hit) []signature.Hit {
+	lines := append([]signature.Hit{f.Hit}, f.With...)
 	rest := slices.Clone(log)
 	slices.SortStableFunc(rest, func(a, b signature.Hit) int { return cmp.Compare(a.Line, b.Line) })
 	for _, e := range rest {

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/logs"
+	"cudacompat/internal/logs/finding"
 	"cudacompat/internal/logs/signature"
 	"cudacompat/internal/report"
 	"cudacompat/internal/report/layout"
@@ -239,7 +240,7 @@ func DescribeCause(own []signature.Signature) []byte {
 	p.WriteLine()
 	p.WriteLine("## What it means")
 	p.WriteLine()
-	p.WriteWrapped(0, logs.Means(own))
+	p.WriteWrapped(0, finding.Means(own))
 	p.WriteLine()
 	writeSeen(p, own)
 	if _, do := own[0].Words(); len(do) > 0 {

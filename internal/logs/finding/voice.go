@@ -1,4 +1,4 @@
-package logs
+package finding
 
 import (
 	"cmp"
@@ -15,8 +15,8 @@ var concrete = []string{"library", "module", "header", "symbol", "tool", "packag
 	"element", "want", "wanted", "needs", "has", "found", "asked", "asker", "name", "code", "path", "intrinsic", "standard",
 	"socket", "runtime", "image", "pod", "model", "job", "version", "signal", "rank", "command", "said"}
 
-// byWords lists the grammar forms that show a line's subject by its words, and not which thing failed.
-var byWords = []string{"exception", "complaint", "speaker", "asked", "given", "service", "access",
+// wordForms lists the grammar forms that show a line's subject by its words, and not which thing failed.
+var wordForms = []string{"exception", "complaint", "speaker", "asked", "given", "service", "access",
 	"display", "video-hardware", "no-gpu", "no-cuda-build", "driver", "gpu-arch", "memory", "host-memory", "container",
 	"scheduler", "kernel-driver", "hardware", "installation", "build-needs", "package-tool", "program", "mpi",
 	"version", "assertion", "unreached"}
@@ -28,15 +28,15 @@ var exact = []string{"no-directory", "file-exists", "disk-full", "port", "encodi
 
 // canPrescribe reports whether a record contains enough to recommend a fix: a form whose line says everything, a slot
 // that the answer uses, or the file and line of the user's own code.
-func canPrescribe(r *record.Record, a answer) bool {
-	if !slices.Contains(byWords, r.Kind) || slices.Contains(exact, a.name) || r.Slot("pair") != "" {
+func canPrescribe(r *record.Record, a Answer) bool {
+	if !slices.Contains(wordForms, r.Kind) || slices.Contains(exact, a.name) || r.Slot("pair") != "" {
 		return true
 	}
 	_, own := r.FindOwnPlace()
 	if slices.Contains(ofOwnPlace, a.name) && (own || r.Edited || strings.Contains(r.Slot("place"), ", line ")) {
 		return true
 	}
-	words := a.because + strings.Join(a.do, "")
+	words := a.Because + strings.Join(a.Do, "")
 	return slices.ContainsFunc(concrete, func(name string) bool {
 		return r.Slot(name) != "" && strings.Contains(words, "{"+name+"}")
 	})
@@ -51,9 +51,9 @@ var observes = lazyregexp.New("^(?:run `(?:nvidia-smi|dmesg|ldd|ldconfig|df|ls|l
 
 // listWordSearchSteps returns the steps of an answer that rests on words alone: the words to search for, and the one
 // observation that would decide.
-func listWordSearchSteps(r *record.Record, a answer) []string {
-	do := listSearchSteps(r)[:1]
-	for _, step := range a.do {
+func listWordSearchSteps(r *record.Record, a Answer) []string {
+	do := ListSearchSteps(r)[:1]
+	for _, step := range a.Do {
 		if observes.MatchString(step) {
 			return append(do, r.FillSteps([]string{step})...)
 		}
@@ -61,10 +61,10 @@ func listWordSearchSteps(r *record.Record, a answer) []string {
 	return do
 }
 
-// slots returns what the line of a finding says of things.
-func (f *finding) slots() map[string]string {
-	if f.form != nil {
-		return f.form.Slots
+// Slots returns the values of the record or of the pattern's groups.
+func (f *Finding) Slots() map[string]string {
+	if f.Form != nil {
+		return f.Form.Slots
 	}
 	return f.Groups()
 }
@@ -72,9 +72,9 @@ func (f *finding) slots() map[string]string {
 // stackCore are the projects that only do what the code above them asks.
 var stackCore = []string{"torch", "python", "numpy", "jax", "jaxlib", "tensorflow", "keras"}
 
-// findCallOutsideTorch returns the deepest call of a traceback that is a project's and not of the frameworks that it
+// FindCallOutsideTorch returns the deepest call of a traceback that is a project's and not of the frameworks that it
 // calls.
-func findCallOutsideTorch(r *record.Record) (at traceback.Frame, project string, found bool) {
+func FindCallOutsideTorch(r *record.Record) (at traceback.Frame, project string, found bool) {
 	for _, f := range slices.Backward(r.Frames) {
 		p := r.FindProject(f)
 		if p != "" && !f.OnlyForwards() && !slices.Contains(stackCore, p) {
@@ -84,10 +84,10 @@ func findCallOutsideTorch(r *record.Record) (at traceback.Frame, project string,
 	return at, "", false
 }
 
-// fillIssues fills the slots by which the issues of a project are searched.
-func fillIssues(r *record.Record, at traceback.Frame, project string) {
+// FillIssues fills the slots by which the issues of a project are searched.
+func FillIssues(r *record.Record, at traceback.Frame, project string) {
 	r.Slots["file"], r.Slots["words"] = at.File(), chooseSearchWords(r, at)
-	r.Slots["project"] = cmp.Or(distributions[project], brings[project], project)
+	r.Slots["project"] = cmp.Or(Distributions[project], packagesByModule[project], project)
 	r.Slots["issues"] = strings.TrimSpace(r.Slots["project"] + " " + r.Slot("release"))
 }
 
@@ -112,9 +112,9 @@ const leastWords = 3
 // is of one run or one build alone. Most messages begin with who says it, and end with what it is.
 func searchable(text string) string {
 	plain := func(s string) string {
-		return strings.Trim(strings.Join(strings.Fields(unlike.ReplaceAllString(s, " ")), " "), " .,:;-")
+		return strings.Trim(strings.Join(strings.Fields(ofOneRun.ReplaceAllString(s, " ")), " "), " .,:;-")
 	}
-	text = ofThisRun.ReplaceAllString(withoutSignatures(text), " ")
+	text = ofThisRun.ReplaceAllString(stripArgumentTypes(text), " ")
 	if whole := plain(text); len(whole) <= maxSearch*2/3 {
 		return whole
 	}
@@ -140,3 +140,6 @@ func cutWords(text string) string {
 	text = strings.ToValidUTF8(text[len(text)-maxSearch:], "")
 	return text[min(len(text)-1, strings.IndexByte(text, ' ')+1):]
 }
+
+// Distributions maps import names to package names, if they differ.
+var Distributions = map[string]string{"flashinfer": "flashinfer-python", "deep_gemm": "deep-gemm"}

@@ -1,4 +1,4 @@
-package logs
+package finding
 
 import (
 	"maps"
@@ -9,23 +9,24 @@ import (
 	"cudacompat/data"
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs/advise"
+	"cudacompat/internal/logs/decide"
 	"cudacompat/internal/logs/diagnosis"
 	"cudacompat/internal/logs/signature"
 )
 
-// answer is the meaning of a record, in words whose {names} are its slots.
-type answer struct {
+// Answer is the meaning of a record, in words whose {names} are its slots.
+type Answer struct {
 	name    string // by which a grammar's verdict asks for it
-	cause   string
-	blame   Blame
-	rule    string
+	Cause   string
+	Blame   decide.Blame
+	Rule    string
 	weight  int
-	because string
-	do      []string
+	Because string
+	Do      []string
 }
 
-// diagnoses are the stanzas of data/diagnosis, which a test has linted.
-var diagnoses = sync.OnceValue(func() *diagnosis.Book {
+// Book returns the stanzas of data/diagnosis, which a test has linted.
+var Book = sync.OnceValue(func() *diagnosis.Book {
 	book, err := diagnosis.Read(data.Diagnoses)
 	if err != nil {
 		panic(err)
@@ -33,25 +34,25 @@ var diagnoses = sync.OnceValue(func() *diagnosis.Book {
 	return book
 })
 
-// answerOf returns the answer with a name, or the zero answer, whose name is "".
-func answerOf(name string) answer {
-	a := diagnoses().Answers[name]
+// FindAnswer returns the answer with a name, or the zero answer, whose name is "".
+func FindAnswer(name string) Answer {
+	a := Book().Answers[name]
 	if a == nil {
-		return answer{}
+		return Answer{}
 	}
-	return answer{name: name, cause: a.Cause, blame: Blame(a.Blame), rule: a.Rule, weight: signature.Weights[a.Weight], because: a.Because, do: a.Do}
+	return Answer{name: name, Cause: a.Cause, Blame: decide.Blame(a.Blame), Rule: a.Rule, weight: signature.Weights[a.Weight], Because: a.Because, Do: a.Do}
 }
 
 // Answers returns the causes that grammars find, in the form of signatures, for their pages.
 func Answers() []signature.Signature {
 	var all []signature.Signature
-	for _, name := range slices.Sorted(maps.Keys(diagnoses().Answers)) {
-		a := answerOf(name)
-		if a.cause == "" || a.because == "{sentence}" {
+	for _, name := range slices.Sorted(maps.Keys(Book().Answers)) {
+		a := FindAnswer(name)
+		if a.Cause == "" || a.Because == "{sentence}" {
 			continue
 		}
-		s := signature.Signature{ID: name, Cause: a.cause, Blame: a.blame, Rule: a.rule, Because: slotNames(a.because)}
-		for _, step := range a.do {
+		s := signature.Signature{ID: name, Cause: a.Cause, Blame: a.Blame, Rule: a.Rule, Because: slotNames(a.Because)}
+		for _, step := range a.Do {
 			s.Do = append(s.Do, slotNames(advise.Plain(step)))
 		}
 		all = append(all, s)
@@ -103,7 +104,7 @@ func Means(own []signature.Signature) string {
 	if len(own) == 0 {
 		return ""
 	}
-	if means := diagnoses().Means[own[0].Cause]; means != "" {
+	if means := Book().Means[own[0].Cause]; means != "" {
 		return means
 	}
 	count, best := map[string]int{}, own[0]

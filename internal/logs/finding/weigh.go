@@ -1,4 +1,4 @@
-package logs
+package finding
 
 import (
 	"cmp"
@@ -13,6 +13,12 @@ import (
 	"cudacompat/internal/logs/traceback"
 	"cudacompat/internal/tables"
 )
+
+// RunsOnCPU is the cause for a program that says that it continues without the GPU.
+const RunsOnCPU = "runs-on-cpu"
+
+// goesOnBy matches a notice that says what the program does instead.
+var goesOnBy = lazyregexp.New(`(?i)\bfall(?:ing|s)? back\b|\binstead\b`)
 
 // weighers return the answer for each kind of record, using small tables of names. A notice has none, and an empty
 // answer means that the record says nothing here.
@@ -111,8 +117,8 @@ var weighers = map[string]func(*record.Record, *tables.Tables) string{
 // never returns no answer, for records that only others need.
 func never(*record.Record, *tables.Tables) string { return "" }
 
-// isSupporting reports whether a record is no fault and only affects the meaning of others.
-func isSupporting(r record.Record) bool { return r.Kind == "pci" || r.Kind == "gpu-seen" }
+// IsSupporting reports whether a record is no fault and only affects the meaning of others.
+func IsSupporting(r record.Record) bool { return r.Kind == "pci" || r.Kind == "gpu-seen" }
 
 // weighPackageTool distinguishes what a package tool could not do from what the system prevented.
 func weighPackageTool(r *record.Record, _ *tables.Tables) string {
@@ -133,9 +139,9 @@ func always(name string) func(*record.Record, *tables.Tables) string {
 	return func(*record.Record, *tables.Tables) string { return name }
 }
 
-// structural returns the findings that the records make.
-func structural(records []record.Record, t *tables.Tables) []finding {
-	var all []finding
+// WeighRecords returns the findings that the records make.
+func WeighRecords(records []record.Record, t *tables.Tables) []Finding {
+	var all []Finding
 	inBuild := slices.ContainsFunc(records, func(r record.Record) bool { return r.Kind == "build" })
 	for i := range records {
 		r := &records[i]
@@ -144,35 +150,35 @@ func structural(records []record.Record, t *tables.Tables) []finding {
 			!slices.Contains(telling, r.Kind) && !starts.MatchString(r.Text)) {
 			continue
 		}
-		a := answerOf(weigh(r, t))
-		if inBuild && a.cause == kernelSource && strings.HasPrefix(r.Kind, "compile-") {
-			a = answerOf("compile-error") // the source is a package's
+		a := FindAnswer(weigh(r, t))
+		if inBuild && a.Cause == kernelSource && strings.HasPrefix(r.Kind, "compile-") {
+			a = FindAnswer("compile-error") // the source is a package's
 		}
-		if r.Notice || r.Kind == "complaint" || !isTerminal(r) || r.Replaced && a.blame == Program {
+		if r.Notice || r.Kind == "complaint" || !isTerminal(r) || r.Replaced && a.Blame == decide.Program {
 			a.weight = min(a.weight, decide.Warning)
 		}
 		if a.name != "" {
-			all = append(all, newFinding(r, a))
+			all = append(all, New(r, a))
 		}
 	}
 	all = append(all, comparedFindings(records)...)
-	all = withoutFollowing(all, records)
+	all = dropFollowing(all, records)
 	if inBuild {
-		all = slices.DeleteFunc(all, func(f finding) bool { return f.cause == kernelSource }) // a package's
+		all = slices.DeleteFunc(all, func(f Finding) bool { return f.Cause == kernelSource }) // a package's
 	}
-	if slices.ContainsFunc(all, func(f finding) bool {
-		return slices.Contains(endBuilds, f.cause) && f.Signature.Weight >= decide.Symptom
+	if slices.ContainsFunc(all, func(f Finding) bool {
+		return slices.Contains(endBuilds, f.Cause) && f.Signature.Weight >= decide.Symptom
 	}) {
-		all = slices.DeleteFunc(all, func(f finding) bool { return f.cause == "package-did-not-build" })
+		all = slices.DeleteFunc(all, func(f Finding) bool { return f.Cause == "package-did-not-build" })
 	}
 	if record.FindFirstRank(records) != nil {
-		all = slices.DeleteFunc(all, func(f finding) bool { return f.Signature.ID == "record-exit" }) // it says which rank's
+		all = slices.DeleteFunc(all, func(f Finding) bool { return f.Signature.ID == "record-exit" }) // it says which rank's
 	}
 	if slices.ContainsFunc(records, func(r record.Record) bool { return r.Kind == "exception" }) {
-		all = slices.DeleteFunc(all, func(f finding) bool { return f.cause == onCPU }) // it did not go on
+		all = slices.DeleteFunc(all, func(f Finding) bool { return f.Cause == RunsOnCPU }) // it did not go on
 	}
 	if slices.ContainsFunc(records, func(r record.Record) bool { return r.Kind == "amd" }) {
-		all = slices.DeleteFunc(all, func(f finding) bool { return f.cause != "amd-not-judged" })
+		all = slices.DeleteFunc(all, func(f Finding) bool { return f.Cause != "amd-not-judged" })
 	}
 	return all
 }
@@ -191,7 +197,7 @@ const kernelSource = "kernel-source"
 
 // comparedFindings returns the findings that need several records: one card that does not answer beside others that do,
 // and a library without the GPU in a process that has it.
-func comparedFindings(records []record.Record) []finding {
+func comparedFindings(records []record.Record) []Finding {
 	var dead, alive, seen, without *record.Record
 	for i := range records {
 		switch r := &records[i]; {
@@ -205,13 +211,13 @@ func comparedFindings(records []record.Record) []finding {
 			without = cmp.Or(without, r)
 		}
 	}
-	var all []finding
+	var all []Finding
 	if dead != nil && alive != nil {
 		dead.Slots["sentence"] = strings.TrimSpace(dead.Text)
-		all = append(all, newFinding(dead, answerOf("off-the-bus")))
+		all = append(all, New(dead, FindAnswer("off-the-bus")))
 	}
 	if seen != nil && without != nil {
-		all = append(all, newFinding(without, answerOf("no-cuda-build")))
+		all = append(all, New(without, FindAnswer("no-cuda-build")))
 	}
 	return all
 }
@@ -228,24 +234,24 @@ func weighSocket(r *record.Record, _ *tables.Tables) string {
 	return "socket"
 }
 
-// newFinding returns the finding for an answer, with the record's slots.
-func newFinding(r *record.Record, a answer) finding {
-	s := &signature.Signature{ID: "record-" + r.Kind, Cause: cmp.Or(r.Slot("cause"), a.cause), Weight: a.weight,
-		Blame: cmp.Or(Blame(r.Slot("blame")), a.blame), Rule: a.rule}
+// New returns the finding for an answer, with the record's slots.
+func New(r *record.Record, a Answer) Finding {
+	s := &signature.Signature{ID: "record-" + r.Kind, Cause: cmp.Or(r.Slot("cause"), a.Cause), Weight: a.weight,
+		Blame: cmp.Or(decide.Blame(r.Slot("blame")), a.Blame), Rule: a.Rule}
 	s.Root, s.Echo = isRoot(r), slices.Contains(passOn, r.Kind)
-	if s.Blame == Unknown && r.Kind != "amd" && r.Kind != "first-rank" && !s.Root {
+	if s.Blame == decide.Unknown && r.Kind != "amd" && r.Kind != "first-rank" && !s.Root {
 		s.Weight = decide.Warning
 	}
-	f := finding{Hit: signature.Hit{Signature: s, Order: 1 << 20, Source: r.Source, Line: r.Line, Text: r.Text,
+	f := Finding{Hit: signature.Hit{Signature: s, Order: 1 << 20, Source: r.Source, Line: r.Line, Text: r.Text,
 		Match: []int{0, len(r.Text)}, WentOn: r.WentOn, OnGPU: r.OnGPU, Latest: r.Line, Calm: r.Calm,
 		InJournal: r.InJournal, Built: r.Built, Earlier: r.Earlier, From: r.From},
-		cause: s.Cause, blame: s.Blame, rule: s.Rule, because: r.FillSentence(a.because), form: r}
-	f.byWords = a.name != "" && s.Blame != Unknown && !canPrescribe(r, a)
-	switch f.do = r.FillSteps(a.do); {
-	case f.byWords:
-		f.do = listWordSearchSteps(r, a)
-	case len(f.do) == 0:
-		f.do = stepsOf(f.cause)
+		Cause: s.Cause, Blame: s.Blame, Rule: s.Rule, Because: r.FillSentence(a.Because), Form: r}
+	f.ByWords = a.name != "" && s.Blame != decide.Unknown && !canPrescribe(r, a)
+	switch f.Do = r.FillSteps(a.Do); {
+	case f.ByWords:
+		f.Do = listWordSearchSteps(r, a)
+	case len(f.Do) == 0:
+		f.Do = stepsOf(f.Cause)
 	}
 	return f
 }
@@ -386,7 +392,7 @@ func weighPart(r *record.Record, _ *tables.Tables) string {
 	r.Slots["part"] = cmp.Or(r.Slot("part"), r.Slot("part2"))
 	text := cmp.Or(r.Slot("sentence"), r.Slot("sentence2"))
 	r.Slots["sentence"] = text
-	if m := noModule.FindStringSubmatch(text); m != nil {
+	if m := NoModule.FindStringSubmatch(text); m != nil {
 		r.Slots["module"] = m[1]
 		return "part-module"
 	}

@@ -1,4 +1,4 @@
-package logs
+package finding
 
 import (
 	"cmp"
@@ -15,8 +15,8 @@ import (
 var ofTheCheckout = lazyregexp.New(`^(?:utils?|models?|src|configs?|data|datasets?|lib|core|modules|tools|common|` +
 	`networks?|train\w*|test\w*|helpers?|scripts?|args|options|layers|loss\w*|engine|eval\w*|main|app|my\w*|__\w+)$`)
 
-// brings maps widely imported modules to their packages, if the names differ or are known to be the same.
-var brings = map[string]string{"cv2": "opencv-python", "PIL": "Pillow", "yaml": "PyYAML", "sklearn": "scikit-learn",
+// packagesByModule maps widely imported modules to their packages, if the names differ or are known to be the same.
+var packagesByModule = map[string]string{"cv2": "opencv-python", "PIL": "Pillow", "yaml": "PyYAML", "sklearn": "scikit-learn",
 	"skimage": "scikit-image", "git": "GitPython", "pkg_resources": "'setuptools<81'", "dotenv": "python-dotenv",
 	"bs4": "beautifulsoup4", "Crypto": "pycryptodome", "serial": "pyserial", "usb": "pyusb",
 	"OpenSSL": "pyOpenSSL", "dateutil": "python-dateutil", "attr": "attrs", "pynvml": "nvidia-ml-py",
@@ -45,8 +45,8 @@ func weighModule(r *record.Record, _ *tables.Tables) string {
 		return "module-part"
 	case !stack.MatchString(root) && (r.Frames == nil && !r.Final || ofTheCheckout.MatchString(root)):
 		return ""
-	case brings[root] != "":
-		r.Slots["package"] = brings[root]
+	case packagesByModule[root] != "":
+		r.Slots["package"] = packagesByModule[root]
 		return "module-of"
 	}
 	return "module"
@@ -60,7 +60,8 @@ func unpickles(r *record.Record) bool {
 
 // The words that show an exception's side if no grammar read more from it.
 var (
-	noModule     = lazyregexp.New(`(?:^|: )No module named '?([\w.]+)'?`)
+	// NoModule matches Python's message about a module that it does not find.
+	NoModule     = lazyregexp.New(`(?:^|: )No module named '?([\w.]+)'?`)
 	raisingWords = lazyregexp.New(`(?i)(?:_cuda|_C|_ext|_cpp|_kernels?|_ops|_cpu|_gpu|Cuda|CUDA)$|` +
 		`^(?:flash_attn|apex|amp_C|xformers|triton|bitsandbytes|deepspeed|mamba|causal_conv1d|selective_scan|` +
 		`pointnet|spconv|MinkowskiEngine|torch_scatter|torch_sparse|torch_cluster|pytorch3d|nvdiffrast|` +
@@ -131,12 +132,12 @@ func weighException(r *record.Record, _ *tables.Tables) string { return addDetai
 func weighRaised(r *record.Record) string {
 	class, text := r.Slot("class"), record.Paths.ReplaceAllString(r.Slot("message"), "")
 	text = rootErrors.ReplaceAllString(text, "")
-	r.Slots["sentence"] = strings.TrimSuffix(class+": "+withoutSignatures(rootErrors.ReplaceAllString(r.Slot("message"), "")), ": ")
+	r.Slots["sentence"] = strings.TrimSuffix(class+": "+stripArgumentTypes(rootErrors.ReplaceAllString(r.Slot("message"), "")), ": ")
 	if answer, decided := judgeByClass(r, class, text); decided {
 		return answer
 	}
 	if f := findRefusal(r); f != nil {
-		if findCaller(r) == theirs && ofObject.MatchString(text) && !stack.MatchString(r.FindDeepestPackage()) {
+		if findCaller(r) == packageCaller && ofObject.MatchString(text) && !stack.MatchString(r.FindDeepestPackage()) {
 			return "" // of a package outside the stack, the object may be the program's own
 		}
 		return f.answer
@@ -162,7 +163,7 @@ var rootErrors = lazyregexp.New(`^\d+ root error\(s\) found\.\s*\(0\) (?:[A-Z][\
 // judgeByClass judges an exception from its class, a fixed message, or the function that raised it. The answer "" with
 // decided set means that the exception blames nobody.
 func judgeByClass(r *record.Record, class, text string) (answer string, decided bool) {
-	if m := noModule.FindStringSubmatch(text); m != nil {
+	if m := NoModule.FindStringSubmatch(text); m != nil {
 		r.Slots["module"] = m[1]
 		return weighModule(r, nil), true
 	}
@@ -181,7 +182,7 @@ func judgeByClass(r *record.Record, class, text string) (answer string, decided 
 		return "kernel-source", true
 	case losesPartner(last, class):
 		return "", true // the process at the other end died, of what its own lines say
-	case loads.MatchString(last.Function) && findCaller(r) == theirs && !carries.MatchString(class):
+	case loads.MatchString(last.Function) && findCaller(r) == packageCaller && !carries.MatchString(class):
 		return "installation", true
 	case class == "AttributeError" && strings.Contains(text, "NoneType") && wraps.MatchString(last.Path):
 		return "extension", true

@@ -1,4 +1,4 @@
-package logs
+package finding
 
 import (
 	"cmp"
@@ -135,7 +135,7 @@ func nameMisfit(r *record.Record, answer string) string {
 func fillIssueWords(r *record.Record) (at traceback.Frame, found bool) {
 	at, project, found := r.FindProjectCall()
 	if found {
-		fillIssues(r, at, project)
+		FillIssues(r, at, project)
 	}
 	return at, found
 }

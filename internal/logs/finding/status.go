@@ -1,4 +1,4 @@
-package logs
+package finding
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/decide"
 	"cudacompat/internal/logs/record"
 	"cudacompat/internal/tables"
 )
@@ -45,7 +46,7 @@ func weighStatus(r *record.Record, t *tables.Tables) string {
 		}
 		name := judgeStatus(r, &s)
 		if slices.Contains(asynchronous, code) && r.Frames == nil && !saysWhere.MatchString(r.Text) {
-			r.Slots["blame"] = string(Unknown)
+			r.Slots["blame"] = string(decide.Unknown)
 		}
 		return name
 	}
@@ -73,7 +74,7 @@ var starts = lazyregexp.New(`(?i)\bcu_?Init\b|DeviceGetCount|_?getDeviceCount|ge
 // judgeStatus fills the slots of a status. The calls of NCCL and MPI are not the program's.
 func judgeStatus(r *record.Record, s *tables.Status) string {
 	if starts.MatchString(r.Text) && s.Code != 2 && s.Code != 3 &&
-		(s.Blame == "" || Blame(s.Blame) == Program || Blame(s.Blame) == Unknown) {
+		(s.Blame == "" || decide.Blame(s.Blame) == decide.Program || decide.Blame(s.Blame) == decide.Unknown) {
 		r.Kind, r.Slots["name"], r.Slots["code"] = "start", s.Name, strconv.Itoa(s.Code)
 		if strings.Contains(r.Text, "(-1)") { // TensorFlow's own, of a library that is only a stub
 			r.Slots["name"], r.Slots["code"] = "the driver's library answers no call", "-1"
@@ -82,9 +83,9 @@ func judgeStatus(r *record.Record, s *tables.Status) string {
 		return "start"
 	}
 	r.Slots["name"], r.Slots["code"], r.Slots["meaning"] = s.Name, strconv.Itoa(s.Code), s.Meaning
-	r.Slots["cause"], r.Slots["blame"] = s.Cause, cmp.Or(s.Blame, string(Unknown))
-	if strings.Contains(r.Text, "NCCL") && s.Blame == string(Program) && s.Cause == "invalid-argument" {
-		r.Slots["blame"], r.Slots["cause"] = string(Unknown), "nccl-cuda-error"
+	r.Slots["cause"], r.Slots["blame"] = s.Cause, cmp.Or(s.Blame, string(decide.Unknown))
+	if strings.Contains(r.Text, "NCCL") && s.Blame == string(decide.Program) && s.Cause == "invalid-argument" {
+		r.Slots["blame"], r.Slots["cause"] = string(decide.Unknown), "nccl-cuda-error"
 	}
 	return "status"
 }

@@ -1,10 +1,11 @@
-package logs
+package finding
 
 import (
 	"strconv"
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/decide"
 	"cudacompat/internal/logs/logtext"
 	"cudacompat/internal/logs/record"
 	"cudacompat/internal/logs/traceback"
@@ -17,14 +18,14 @@ func weighXid(r *record.Record, t *tables.Tables) string {
 		return ""
 	}
 	r.Slots["meaning"] = x.Meaning
-	switch blame := Blame(x.Blame); {
+	switch blame := decide.Blame(x.Blame); {
 	case containedXids.MatchString(r.Text):
 		return "xid"
 	case x.Action == "check-power":
 		return "xid-power"
-	case blame == Hardware:
+	case blame == decide.Hardware:
 		return "xid-hardware"
-	case blame == Program:
+	case blame == decide.Program:
 		return "xid-program"
 	}
 	return "xid"
@@ -60,9 +61,9 @@ var signals = map[string]string{"-11": "a bad pointer (SIGSEGV)", "11": "a bad p
 		"instruction this processor does not have (SIGILL)", "132": "an instruction this processor does not have " +
 		"(SIGILL)"}
 
-// EndedBySignal describes a process that ended with exit status 128 plus a signal number, as shells and containers
+// DescribeSignal describes a process that ended with exit status 128 plus a signal number, as shells and containers
 // report it: "SIGKILL, mostly because main memory ran out". It returns "" for any other status.
-func EndedBySignal(status int) string {
+func DescribeSignal(status int) string {
 	if status < 128 {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package logs
+package finding
 
 import (
 	"cmp"
@@ -23,7 +23,7 @@ func weighLibrary(r *record.Record, t *tables.Tables) string {
 	switch known := t.Library(name); {
 	case optionalLibrary.MatchString(name) && strings.Contains(r.Text, " W "):
 		return ""
-	case OfDriver(name):
+	case IsDriverLibrary(name):
 		if strings.HasSuffix(name, ".so") {
 			return "driver-link"
 		}
@@ -56,8 +56,8 @@ func chooseWheel(r *record.Record, known *tables.Library) string {
 	return "cuda-library-of"
 }
 
-// OfDriver reports whether the NVIDIA driver installs a library, and not a toolkit or a wheel.
-func OfDriver(name string) bool {
+// IsDriverLibrary reports whether the NVIDIA driver installs a library, and not a toolkit or a wheel.
+func IsDriverLibrary(name string) bool {
 	return strings.HasPrefix(name, "libcuda.so") || strings.HasPrefix(name, "nvcuda") ||
 		strings.HasPrefix(name, "libnvidia-") && !strings.HasPrefix(name, "libnvidia-container")
 }

@@ -1,4 +1,4 @@
-package logs
+package finding
 
 import (
 	"sync"
@@ -11,13 +11,13 @@ import (
 type caller string
 
 const (
-	anyone       caller = ""
-	ownCaller    caller = "the program's own file"
-	theirs       caller = "an installed distribution"
-	clonedCaller caller = "a clone of a project that is not the user's"
-	visible      caller = "whoever's call is shown"
-	unseen       caller = "no call is shown"
-	ending       caller = "no call is shown, and the log ends with it"
+	anyone        caller = ""
+	ownCaller     caller = "the program's own file"
+	packageCaller caller = "an installed distribution"
+	clonedCaller  caller = "a clone of a project that is not the user's"
+	visible       caller = "whoever's call is shown"
+	unseen        caller = "no call is shown"
+	ending        caller = "no call is shown, and the log ends with it"
 )
 
 // refusal is the meaning of an exception by its class, its words and its caller: a line of data/diagnosis.
@@ -29,7 +29,7 @@ type refusal struct {
 }
 
 // callers maps the words of data/diagnosis to callers.
-var callers = map[string]caller{"anyone": anyone, "own": ownCaller, "theirs": theirs, "cloned": clonedCaller, "visible": visible,
+var callers = map[string]caller{"anyone": anyone, "own": ownCaller, "theirs": packageCaller, "cloned": clonedCaller, "visible": visible,
 	"unseen": unseen, "ending": ending}
 
 // refusals are tried in order; the first that fits wins. A distribution that calls another one wrongly, or uses a name
@@ -37,7 +37,7 @@ var callers = map[string]caller{"anyone": anyone, "own": ownCaller, "theirs": th
 // a package fails, its own fault, its neighbour's and its input look alike, and nothing is said.
 var refusals = sync.OnceValue(func() []refusal {
 	var all []refusal
-	for _, r := range diagnoses().Refusals {
+	for _, r := range Book().Refusals {
 		f := refusal{lazyregexp.New(r.Class), lazyregexp.New(r.Said), callers[r.By], r.Answer}
 		if f.answer == "nobody" {
 			f.answer = ""
@@ -61,7 +61,7 @@ func findCaller(r *record.Record) caller {
 	case r.FindDeepestPackage() == "":
 		return ownCaller
 	}
-	return theirs
+	return packageCaller
 }
 
 // findRefusal returns the first entry of the table that fits an exception.
