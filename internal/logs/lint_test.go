@@ -66,8 +66,8 @@ func TestReinstalls(t *testing.T) {
 		}
 	}
 	steps := []string{buildAgain}
-	for _, b := range rebuilt {
-		steps = append(steps, b.do...)
+	for _, do := range listSteps() {
+		steps = append(steps, do...)
 	}
 	for _, a := range finding.Book().Answers {
 		steps = append(steps, a.Do...)

@@ -3,6 +3,7 @@ package logs
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,6 +27,18 @@ var readers = map[string]func(*finding.Finding) bool{
 	"devices":    readDevices,
 	"target":     readTarget,
 	"link":       readLink,
+}
+
+// listSteps returns the steps of the readers' tables, by the packages or the sentence that they belong to.
+func listSteps() map[string][]string {
+	all := map[string][]string{}
+	for _, b := range rebuilt {
+		all[b.packages] = b.do
+	}
+	for _, m := range slices.Concat(shapes, devices) {
+		all[m.because] = append(all[m.because], m.do...)
+	}
+	return all
 }
 
 // readSize returns an amount of GPU memory in bytes. It returns false if the message does not give it.

@@ -17,3 +17,10 @@ func TestGreyPictures(t *testing.T) {
 		t.Error("two channels are taken for grey")
 	}
 }
+
+// TestPatternsCompile compiles the patterns of all messages about shapes and devices.
+func TestPatternsCompile(t *testing.T) {
+	for _, m := range slices.Concat(shapes, devices) {
+		m.said.SubexpNames() // panics if the pattern is invalid
+	}
+}
