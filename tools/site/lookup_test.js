@@ -50,7 +50,7 @@ for (let i = 0; i < +questions; i++) {
 // asked is what the program says, in the page's words.
 function asked(q) {
   const args = ['pins', '-o', 'json', '--want', q.want, '--python', q.python];
-  if (q.platform === 'windows') args.push('--platform', q.platform);
+  if (q.platform === 'windows' || lookup.windowsOnly(q.driver)) args.push('--platform', q.platform);
   if (q.driver) args.push('--driver', q.driver);
   if (q.gpu) args.push('--gpu', q.gpu);
   if (q.instance) args.push('--instance', q.instance);
@@ -106,6 +106,17 @@ async function releases(count) {
   return different;
 }
 
+// systems asks for the system that a driver's number alone means.
+function systems() {
+  return Promise.all(['470.57.02', '512.95', '550', '550.90', '566.36', '581', '581.80', '581.80.01', '591.44', '600.1', '999.1'].map(driver => new Promise((done, fail) =>
+    execFile(program, ['pins', '-o', 'json', '--gpu', 'L4', '--driver', driver], { maxBuffer: 1 << 24 }, (e, out, err) => {
+      if (!out) return fail(new Error(driver + ': ' + err));
+      const want = /^win/.test(JSON.parse(out).target.platform), got = lookup.settle({ driver }).platform === 'windows';
+      if (got !== want) console.error(`different: ${driver}: for Windows by the page ${got}, by the program ${want}`);
+      done(got === want ? 0 : 1);
+    })))).then(list => list.reduce((a, b) => a + b, 0));
+}
+
 async function main() {
   let at = 0, different = 0, took = [];
   async function worker() {
@@ -119,7 +130,7 @@ async function main() {
   await Promise.all([worker(), worker()]);
   took.sort((a, b) => a - b);
   console.log(`lookup: ${fixed} questions at and around breaks, ${all.length - fixed} random: ${different} different; an answer takes ${took[took.length >> 1].toFixed(3)} ms, at most ${took[took.length - 1].toFixed(2)} ms`);
-  if (await releases(Math.max(100, +questions)) + different) process.exit(1);
+  if (await releases(Math.max(100, +questions)) + different + await systems()) process.exit(1);
 }
 
 main().catch(e => { console.error(e.message); process.exit(1); });

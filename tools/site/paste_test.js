@@ -2,7 +2,7 @@
 // text. TEXTS is what tools/site/texts writes.
 'use strict';
 const fs = require('fs'), path = require('path'), os = require('os'), { spawnSync } = require('child_process');
-const [site, program, list] = process.argv.slice(2);
+const [site, named, list] = process.argv.slice(2), program = path.resolve(named); // it runs in other directories
 
 // A text a line: {"name":"…","text":"…", and what else the request has}.
 const requests = fs.readFileSync(list, 'utf8').split('\n').filter(Boolean).map(l => JSON.parse(l));

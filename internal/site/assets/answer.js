@@ -39,7 +39,7 @@
   function named(q) { return q.driver || q.gpu || q.instance; }
 
   function go(q, push) {
-    question = q;
+    question = q = lookup.settle(q);
     var address = lookup.address(q) || location.pathname;
     if (push) history.pushState(q, '', address);
     else history.replaceState(q, '', address);
@@ -52,11 +52,12 @@
     ['driver', 'gpu', 'instance', 'python', 'platform'].forEach(function (k) { if (r[k]) q[k] = r[k]; });
     q.want = r.want || question.want;
     if (r.release) q.release = r.release + (r.build && (r.want || 'torch') === 'torch' ? '+cu' + r.build.replace('.', '') : '');
-    q.platform = r.platform || question.platform;
+    q.platform = r.platform || (lookup.windowsOnly(question.driver) ? undefined : question.platform);
     if (q.instance) delete q.gpu;
     asks = r.asks;
     said = [];
     if (r.build && !(r.release && named(q))) said.push(buildNote(r, q));
+    if (!r.platform && lookup.windowsOnly(q.driver)) said.push(el('span', {}, q.driver + ' is a driver for Windows, so Windows is assumed.'));
     if (r.cuda && text.trim()) said.push(el('span', {}, 'CUDA ' + r.cuda + ' is not used: it is the CUDA that the driver or a build was made with, not a ceiling. ', link('rule/minor-compat/', 'Why'), '. Which builds run on which GPU: ', link('grid/?builds=any', 'the grid'), '.'));
     if (r.release && !named(q)) said.push(el('span', {}, link(q.want + '/' + r.release + '/', 'What ' + q.want + ' ' + r.release + ' needs'), ': its driver, GPUs and Python. Below is what runs at all.'));
     if (r.xid) said.push(el('span', {}, link('xid/' + r.xid + '/', 'Xid ' + r.xid), ': what it means and what to do.'));
@@ -171,7 +172,7 @@
       return r.json();
     }).then(function (json) {
       pythons[key] = new lookup.Data(json);
-      if (question.platform === (windows ? 'windows' : undefined)) then(pythons[key]);
+      if ((question.platform === 'windows') === windows) then(pythons[key]);
     }).catch(none);
   }
 
@@ -382,10 +383,11 @@
   });
   document.getElementById('systems').addEventListener('click', function (e) {
     var b = e.target.closest('button');
-    if (b) go(Object.assign({}, question, { platform: b.dataset.platform === 'linux' ? undefined : b.dataset.platform }), true);
+    var linux = lookup.windowsOnly(question.driver) ? 'linux' : undefined;
+    if (b) go(Object.assign({}, question, { platform: b.dataset.platform === 'linux' ? linux : b.dataset.platform }), true);
   });
   window.addEventListener('popstate', function () {
-    question = lookup.fromAddress(location.search);
+    question = lookup.settle(lookup.fromAddress(location.search));
     box.value = '';
     asks = []; said = [];
     show();

@@ -25,7 +25,23 @@
     return name.replace(/^(GeForce|Tesla) (?=\S)/, '');
   }
 
+  var branches = []; // the numbers of the driver's branches, in order
+
+  // windowsOnly reports whether a driver's number is one that NVIDIA gives only for Windows, as 581.80.
+  function windowsOnly(driver) {
+    if (!/^\d{3}(\.\d+)?$/.test(driver || '')) return false;
+    var number = parseInt(driver, 10);
+    return branches.indexOf(number) < 0 && branches.some(function (b) { return b >= 500 && b < number; }) &&
+      branches.some(function (b) { return b > number; });
+  }
+
+  // settle is a question with Windows as its system, if none is named and the driver is one for Windows.
+  function settle(q) {
+    return !q.platform && windowsOnly(q.driver) ? Object.assign({}, q, { platform: 'windows' }) : q;
+  }
+
   function Data(json) {
+    branches = json.branches.map(function (b) { return +b[0]; });
     this.json = json;
     this.byName = {};
     this.byInstance = {};
@@ -312,10 +328,15 @@
     return q.release ? Object.assign({}, q, { want: (q.want || DEFAULTS.want) + '==' + q.release }) : q;
   }
 
+  // usual reports whether a part of a question is as always. Linux is not, beside a driver for Windows.
+  function usual(q, k) {
+    return q[k] === DEFAULTS[k] && !(k === 'platform' && windowsOnly(q.driver));
+  }
+
   // address is a question's query, in one order, without what is as always.
   function address(q) {
     q = spelled(q);
-    var parts = ORDER.filter(function (k) { return q[k] && q[k] !== DEFAULTS[k]; }).map(function (k) {
+    var parts = ORDER.filter(function (k) { return q[k] && !usual(q, k); }).map(function (k) {
       return k + '=' + encodeURIComponent(q[k]).replace(/%20/g, '+').replace(/%3D/g, '=');
     });
     return parts.length ? '?' + parts.join('&') : '';
@@ -342,13 +363,13 @@
     q = spelled(q);
     ORDER.forEach(function (k) {
       var v = q[k] || (k === 'platform' ? '' : DEFAULTS[k]);
-      if (!v || k === 'platform' && v === DEFAULTS[k]) return;
+      if (!v || k === 'platform' && usual(q, k)) return;
       words.push('--' + k + ' ' + (/^[\w.+=-]+$/.test(v) ? v : "'" + v.replace(/'/g, "'\\''") + "'"));
     });
     return words.join(' ');
   }
 
-  var api = { Data: Data, compare: compare, address: address, builtFor: builtFor, fromAddress: fromAddress, command: command, releases: releases, short: short, DEFAULTS: DEFAULTS };
+  var api = { Data: Data, compare: compare, address: address, builtFor: builtFor, fromAddress: fromAddress, command: command, releases: releases, settle: settle, short: short, windowsOnly: windowsOnly, DEFAULTS: DEFAULTS };
   if (typeof module !== 'undefined' && module.exports) module.exports = api;
   else root.lookup = api;
 })(this);
