@@ -10,6 +10,7 @@ import (
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
 	"cudacompat/matrix/pin"
@@ -109,7 +110,7 @@ var ec2Name = lazyregexp.New(`^[a-z][a-z0-9-]*\.[a-z0-9-]+$`)
 
 // hostKey returns everything by which pins tells a product from others.
 func hostKey(t *Tables, chip *tables.Chip, name string) string {
-	return alikeKey(t, chip, name) + chip.OpenModule
+	return alikeKey(t, chip, name) + chip.OpenModule + pins.WindowsEdition(hardware.GPU{Name: name, Chip: chip}) + fmt.Sprint(strings.Contains(strings.ToLower(name), "laptop"))
 }
 
 // add asks for every driver that makes a difference, and writes down where the answer changes.

@@ -159,17 +159,23 @@ func (s System) addRepository() string {
 
 // Driver is a branch of NVIDIA's driver with the kind of kernel module to install.
 type Driver struct {
-	Branch string // "580"
-	Open   bool
+	Branch  string // "580"
+	Open    bool
+	Desktop bool // for GeForce and laptops, not for data centres
 }
 
-// ubuntuPackage returns the branch's server package, which Ubuntu maintains for data centres (its server documentation,
-// install-nvidia-drivers.md, read 2026-11-26).
+// ubuntuPackage returns the branch's package: the server package, which Ubuntu maintains for data centres (its server
+// documentation, install-nvidia-drivers.md, read 2026-11-26), or for desktops and laptops the one without that
+// word, which `ubuntu-drivers devices` recommends there (https://github.com/NVIDIA/open-gpu-kernel-modules/issues/872).
 func (d Driver) ubuntuPackage() string {
-	if d.Open {
-		return "nvidia-driver-" + d.Branch + "-server-open"
+	name := "nvidia-driver-" + d.Branch
+	if !d.Desktop {
+		name += "-server"
 	}
-	return "nvidia-driver-" + d.Branch + "-server"
+	if d.Open {
+		name += "-open"
+	}
+	return name
 }
 
 // nvidiaPackage returns the package in NVIDIA's repositories.

@@ -214,7 +214,7 @@ const (
 )
 
 var (
-	consumerName   = lazyregexp.New(`^(geforce|titan|gtx|mx\d)\b`)
+	consumerName   = lazyregexp.New(`^(geforce|titan|gtx|mx\d|rtx [2-9]0[5-9]0)\b`) // "RTX 3060 Laptop", as people write it
 	dataCentreName = lazyregexp.New(`^(tesla .+|(gh|gb|gr|[abhlv])\d+\S*( .*)?|t4g?|p(100|40|4)\b.*)$`)
 	workstation    = lazyregexp.New(`\b(rtx|quadro|nvs|active|laptop)\b`)
 )

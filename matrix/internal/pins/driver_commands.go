@@ -2,10 +2,12 @@ package pins
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
+	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/pin"
 )
@@ -18,7 +20,7 @@ func driverCommands(m *model.Machine, b tables.Branch) map[string]string {
 	if m.PartOfGPU() { // no package manager has that driver
 		return commands
 	}
-	driver := pin.Driver{Branch: b.Branch, Open: openModule(m, b)}
+	driver := pin.Driver{Branch: b.Branch, Open: openModule(m, b), Desktop: areForDesktops(m)}
 	s := HostSystem(m)
 	switch {
 	case s.Family == "":
@@ -29,6 +31,13 @@ func driverCommands(m *model.Machine, b tables.Branch) map[string]string {
 		commands["dnf"] = s.Driver(driver)
 	}
 	return commands
+}
+
+// areForDesktops reports whether all GPUs here are GeForce or are a laptop's.
+func areForDesktops(m *model.Machine) bool {
+	return len(m.GPUs) > 0 && !slices.ContainsFunc(m.GPUs, func(g hardware.GPU) bool {
+		return g.DataCentre() != hardware.No && !strings.Contains(tables.NormalGPU(g.Name), "laptop")
+	})
 }
 
 // driverSteps returns the ways to install a branch that no package manager has.

@@ -1,6 +1,7 @@
 package pins
 
 import (
+	"strings"
 	"testing"
 
 	"cudacompat/internal/tables"
@@ -9,6 +10,28 @@ import (
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
+
+// TestDesktopDriver checks that Ubuntu's data-centre driver is for GPUs that may be in a data centre. GeForce and laptops
+// get the driver for desktops, in Windows too.
+func TestDesktopDriver(t *testing.T) {
+	for gpu, want := range map[string][2]string{
+		"RTX 3060 Laptop": {"nvidia-driver-580-open", "Game Ready or Studio driver"}, "RTX 4070 Laptop": {"nvidia-driver-580-open", "Game Ready or Studio driver"},
+		"RTX 5090": {"nvidia-driver-580-open", "Game Ready or Studio driver"}, "GTX 1080": {"nvidia-driver-580", "Game Ready or Studio driver"},
+		"RTX 5000 Ada Generation Laptop GPU": {"nvidia-driver-580-open", "RTX Enterprise driver"},
+		"RTX A2000":                          {"nvidia-driver-580-server-open", "RTX Enterprise driver"}, "L4": {"nvidia-driver-580-server-open", "data centre driver"},
+		"RTX 3060,L4": {"nvidia-driver-580-server-open", "driver"}, "8.6": {"nvidia-driver-580-server-open", "driver"},
+	} {
+		m := model.NewMachine(tables.Embedded(), &facts.Facts{}, model.Target{GPUs: strings.Split(gpu, ",")}, verdict.Policy{})
+		for _, b := range tables.Rows[tables.Branch](m.Tables) {
+			if got := driverCommands(m, b)["apt"]; b.Branch == "580" && !strings.HasSuffix(got, " "+want[0]+"  # Ubuntu") {
+				t.Errorf("%s: %s, want %s", gpu, got, want[0])
+			}
+		}
+		if got := windowsEdition(m); got != want[1] {
+			t.Errorf("%s in Windows: %s, want %s", gpu, got, want[1])
+		}
+	}
+}
 
 // TestDriverCommands checks each system's own command with the repository that has the package, and that a container's
 // system is not taken for its host's.

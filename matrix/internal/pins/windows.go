@@ -149,19 +149,24 @@ func areOn580(m *model.Machine) bool {
 // gameReady is what NVIDIA calls the drivers that it maintains for GeForce.
 const gameReady = "Game Ready or Studio driver"
 
+// WindowsEdition returns what NVIDIA calls its driver of Windows for a GPU.
+func WindowsEdition(g hardware.GPU) string {
+	switch {
+	case g.DataCentre() == hardware.No:
+		return gameReady
+	case g.DataCentre() == hardware.Yes:
+		return "data centre driver"
+	case strings.Contains(g.Name, "RTX") || strings.Contains(g.Name, "Quadro"):
+		return "RTX Enterprise driver"
+	}
+	return "driver"
+}
+
 // windowsEdition returns what NVIDIA calls its driver for the GPUs here.
 func windowsEdition(m *model.Machine) string {
 	edition := ""
 	for _, g := range m.GPUs {
-		one := "driver"
-		switch {
-		case g.DataCentre() == hardware.No:
-			one = gameReady
-		case g.DataCentre() == hardware.Yes:
-			one = "data centre driver"
-		case strings.Contains(g.Name, "RTX") || strings.Contains(g.Name, "Quadro"):
-			one = "RTX Enterprise driver"
-		}
+		one := WindowsEdition(g)
 		if !g.Capability.Known() || edition != "" && edition != one {
 			return "driver"
 		}
