@@ -21,7 +21,7 @@ func TestDesktopDriver(t *testing.T) {
 		"RTX A2000":                          {"nvidia-driver-580-server-open", "RTX Enterprise driver"}, "L4": {"nvidia-driver-580-server-open", "data centre driver"},
 		"RTX 3060,L4": {"nvidia-driver-580-server-open", "driver"}, "8.6": {"nvidia-driver-580-server-open", "driver"},
 	} {
-		m := model.NewMachine(tables.Embedded(), &facts.Facts{}, model.Target{GPUs: strings.Split(gpu, ",")}, verdict.Policy{})
+		m := model.NewMachine(tables.Embedded(), &facts.Facts{}, hardware.Target{GPUs: strings.Split(gpu, ",")}, verdict.Policy{})
 		for _, b := range tables.Rows[tables.Branch](m.Tables) {
 			if got := driverCommands(m, b)["apt"]; b.Branch == "580" && !strings.HasSuffix(got, " "+want[0]+"  # Ubuntu") {
 				t.Errorf("%s: %s, want %s", gpu, got, want[0])
