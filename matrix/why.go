@@ -13,6 +13,15 @@ import (
 // Rules returns every rule, causes before their consequences.
 func Rules() []Rule { return slices.Clone(rules.All) }
 
+// RuleIDs returns the ids of Rules.
+func RuleIDs() []string {
+	var ids []string
+	for _, r := range rules.All {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
 // Why explains one value of one row.
 type Why struct {
 	Table   string   `json:"table"`   // "torch"

@@ -275,13 +275,13 @@ func (f *judgeFlags) check(ctx context.Context, job job, machines []inputs.Descr
 	r := reports[0]
 	if len(reports) > 1 {
 		r = joinReports(machines, reports)
-		r.Configuration = job.config.effect(r.Verdict, job.outputs, job.failOn)
+		r.Configuration = job.describeEffect(r.Verdict)
 	}
 	r.Source = from
 	if err := job.outputs.Write(ctx, r); err != nil {
 		return err
 	}
-	job.config.remark(s.err, r.Verdict)
+	job.remarkUnmatched(s.err, r.Verdict)
 	return exitFor(r.Verdict, f.failOn, job.outputs)
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/config"
 	"cudacompat/internal/inputs"
 	"cudacompat/internal/output"
 	"cudacompat/internal/report"
@@ -56,8 +57,8 @@ func completionCommand(s streams) *cobra.Command {
 func completeValues(root *cobra.Command) {
 	t := matrix.Embedded()
 	flags := map[string][]string{"gpu": inputs.ListGPUs(t), "instance": t.InstanceNames(), "want": matrix.PackageNames(t),
-		"platform": inputs.Systems, "choice": choiceNames(), "require": matrix.Requirements(), "ignore": ruleIDs(),
-		"fail-on": failOnWords, "color": output.ColourWords}
+		"platform": inputs.Systems, "choice": choiceNames(), "require": matrix.Requirements(), "ignore": matrix.RuleIDs(),
+		"fail-on": config.FailOnValues, "color": output.ColourWords}
 	for _, c := range root.Commands() {
 		for name, values := range flags {
 			if c.Flags().Lookup(name) != nil {
@@ -83,7 +84,7 @@ func formatNames() map[string][]string {
 
 // argumentWords returns the words that a command takes as its first argument, by command.
 func argumentWords(t *matrix.Tables) map[string][]string {
-	words := map[string][]string{"explain": ruleIDs(), "matrix": append(tables.Names(), "why")}
+	words := map[string][]string{"explain": matrix.RuleIDs(), "matrix": append(tables.Names(), "why")}
 	for _, name := range inputs.ExampleNames() {
 		words["check"] = append(words["check"], inputs.ExamplePrefix+name)
 	}

@@ -92,7 +92,7 @@ func (f *doctorFlags) doctor(ctx context.Context, s streams) error {
 	case err != nil:
 		return err
 	}
-	job.config.remark(s.err, r.Verdict)
+	job.remarkUnmatched(s.err, r.Verdict)
 	return exitFor(r.Verdict, f.failOn, job.outputs)
 }
 
@@ -175,7 +175,7 @@ type job struct {
 	platform string // of check: the system that was named
 	log      *logs.Diagnosis
 	remarks  io.Writer // where it is said what flags leave out
-	config   settings
+	config   config.Settings
 	failOn   string // the severity that sets the exit code; empty: none does
 }
 
@@ -195,7 +195,7 @@ func (f *judgeFlags) prepare(ctx context.Context, s streams) (job, error) {
 	if !f.health {
 		j.failOn = f.failOn
 	}
-	j.policy.Waivers = append(j.policy.Waivers, j.config.waivers...)
+	j.policy.Waivers = append(j.policy.Waivers, j.config.Waivers...)
 	if j.targets, err = f.targets(); err != nil {
 		return j, err
 	}
@@ -217,14 +217,14 @@ func (f *judgeFlags) prepare(ctx context.Context, s streams) (job, error) {
 
 // configureInTime reads the configuration. A health check continues without a broken one and names it: a container is
 // not unhealthy because a file of waivers cannot be read.
-func (f *judgeFlags) configureInTime(ctx context.Context) (settings, error) {
+func (f *judgeFlags) configureInTime(ctx context.Context) (config.Settings, error) {
 	name := cmp.Or(f.namedConfig(), "./"+config.Name)
 	c, err := deadline.Run(ctx, f.configure)
 	if late := new(deadline.Error); errors.As(err, &late) {
-		err = &deadline.Error{Err: &config.UnreadableError{Name: name, Err: late}, Hint: configHint}
+		err = &deadline.Error{Err: &config.UnreadableError{Name: name, Err: late}, Hint: config.Hint}
 	}
 	if err != nil && f.health {
-		return settings{source: config.File{Ignored: []config.Ignored{{File: name, Why: "it is broken"}}}}, nil
+		return config.Settings{Source: config.File{Ignored: []config.Ignored{{File: name, Why: "it is broken"}}}}, nil
 	}
 	return c, err
 }
@@ -263,7 +263,7 @@ func (j job) reportOf(ctx context.Context, found probe.Facts) report.Report {
 	verdict := matrix.Check(ctx, j.tables, found, j.targets, j.policy)
 	shown := matrix.RemovePrivate(j.tables, found)
 	r := report.New(tool(j.tables, j.outputs.HasJSON() || j.overlaid), shown, j.targets, verdict)
-	r.Configuration = j.config.effect(verdict, j.outputs, j.failOn)
+	r.Configuration = j.describeEffect(verdict)
 	if j.log != nil {
 		d := *j.log
 		d.Beside(verdict, j.tables)

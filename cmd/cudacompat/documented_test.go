@@ -29,7 +29,7 @@ func TestEveryRuleHasItsPage(t *testing.T) {
 	for _, file := range files {
 		id := strings.TrimSuffix(strings.TrimPrefix(file, "rules/"), ".md")
 		pages = append(pages, id)
-		if !slices.Contains(ruleIDs(), id) {
+		if !slices.Contains(matrix.RuleIDs(), id) {
 			t.Errorf("docs/%s is the page of no rule: remove it, or name it as the rule is named", file)
 		}
 		page, err := fs.ReadFile(docs.Rules, file)
@@ -40,7 +40,7 @@ func TestEveryRuleHasItsPage(t *testing.T) {
 			t.Errorf("%s does not begin with %q", file, "# "+id+": ")
 		}
 	}
-	for _, id := range ruleIDs() {
+	for _, id := range matrix.RuleIDs() {
 		if !slices.Contains(pages, id) {
 			t.Errorf("the rule %s has no page: write docs/rules/%s.md, which begins with \"# %s: \"", id, id, id)
 		}

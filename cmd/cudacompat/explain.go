@@ -149,7 +149,7 @@ func (f *explainFlags) page(ctx context.Context, text string, s streams) error {
 
 // pageOf returns the page of a rule, a code, a name, a library or a cause, in Markdown, or nil.
 func (f *explainFlags) pageOf(name string) ([]byte, error) {
-	if slices.Contains(ruleIDs(), name) {
+	if slices.Contains(matrix.RuleIDs(), name) {
 		return fs.ReadFile(docs.Rules, "rules/"+name+".md")
 	}
 	word, err := f.word(name)
@@ -184,7 +184,7 @@ func (f *explainFlags) word(name string) (diagnosis.Known, error) {
 // xidWord matches the ways in which people write an Xid: xid79, "Xid-79".
 var xidWord = lazyregexp.New(`(?i)^s?xid[-_:#]?(\d+)$`)
 
-// knownWord returns what the tables know about a word: the names of statuses and libraries, the numbers of CUDA errors
+// parseWord returns what the tables know about a word: the names of statuses and libraries, the numbers of CUDA errors
 // and Xids.
 func knownWord(t *matrix.Tables, word string) diagnosis.Known {
 	k := diagnosis.Known{Word: word}
@@ -203,7 +203,7 @@ func knownWord(t *matrix.Tables, word string) diagnosis.Known {
 	return k
 }
 
-// names returns the words for which knownWord has an answer.
+// names returns the words for which parseWord has an answer.
 func names(t *matrix.Tables) []string {
 	var all []string
 	for _, s := range tables.Rows[tables.Status](t) {
@@ -243,7 +243,7 @@ func (f *explainFlags) misspelt(name string) error {
 		return err
 	}
 	return usage.RejectUnknownOfMany("rule, cause, code, name or file", name,
-		slices.AppendSeq(append(ruleIDs(), names(f.tables)...), maps.Keys(causes(all))), listPages)
+		slices.AppendSeq(append(matrix.RuleIDs(), names(f.tables)...), maps.Keys(causes(all))), listPages)
 }
 
 // listPages says how to list the words that have a page. A word without one may be a line of a log: "Killed".
@@ -284,7 +284,7 @@ func (f *explainFlags) listPages(s streams) error {
 	for _, blame := range logs.Blames {
 		fmt.Fprintf(&b, "\n%s:\n", plaintext.NameBlame(blame))
 		for _, c := range slices.Sorted(maps.Keys(blamed)) {
-			if blamed[c] == blame && !slices.Contains(ruleIDs(), c) {
+			if blamed[c] == blame && !slices.Contains(matrix.RuleIDs(), c) {
 				fmt.Fprintln(&b, "  "+c)
 			}
 		}

@@ -201,8 +201,8 @@ func addColour(cmd *cobra.Command, colour *string) {
 // policy checks the flags and returns the policy for matrix.
 func (f *judgeFlags) policy() (verdict.Policy, error) {
 	p := verdict.Policy{Today: time.Now().Format(time.DateOnly), Site: site}
-	if !slices.Contains(failOnWords, f.failOn) {
-		return p, usage.RejectUnknown("severity for --fail-on", f.failOn, failOnWords)
+	if !slices.Contains(config.FailOnValues, f.failOn) {
+		return p, usage.RejectUnknown("severity for --fail-on", f.failOn, config.FailOnValues)
 	}
 	for _, want := range f.require {
 		if !slices.Contains(matrix.Requirements(), want) {
@@ -211,22 +211,12 @@ func (f *judgeFlags) policy() (verdict.Policy, error) {
 	}
 	p.Require = f.require
 	for _, rule := range f.ignore {
-		if !slices.Contains(ruleIDs(), rule) {
-			return p, usage.RejectUnknown("rule", rule, ruleIDs())
+		if !slices.Contains(matrix.RuleIDs(), rule) {
+			return p, usage.RejectUnknown("rule", rule, matrix.RuleIDs())
 		}
 		p.Waivers = append(p.Waivers, verdict.Waiver{Rule: rule, Reason: "--ignore"})
 	}
 	return p, nil
-}
-
-var failOnWords = []string{"error", "warning", "never"}
-
-func ruleIDs() []string {
-	var ids []string
-	for _, r := range matrix.Rules() {
-		ids = append(ids, r.ID)
-	}
-	return ids
 }
 
 // targets returns the machines to judge for, or one unnamed target if the flags name none.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"cudacompat/internal/config"
 	"cudacompat/internal/deadline"
 	"cudacompat/internal/fleet"
 	"cudacompat/internal/fleet/document"
@@ -82,8 +83,8 @@ func (f *fleetFlags) run(ctx context.Context, s streams, args []string) error {
 		defer cancel()
 		ctx = bound
 	}
-	if !slices.Contains(failOnWords, f.failOn) {
-		return usage.RejectUnknown("severity for --fail-on", f.failOn, failOnWords)
+	if !slices.Contains(config.FailOnValues, f.failOn) {
+		return usage.RejectUnknown("severity for --fail-on", f.failOn, config.FailOnValues)
 	}
 	if inputs.NamesStandardInputTwice(append(slices.Clone(args), f.expect)) {
 		return inputs.ErrStandardInputTwice

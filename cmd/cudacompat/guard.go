@@ -20,7 +20,6 @@ import (
 	"cudacompat/internal/guard"
 	"cudacompat/internal/inputs"
 	"cudacompat/internal/output"
-	"cudacompat/internal/report"
 	"cudacompat/internal/report/plaintext"
 	"cudacompat/internal/terminal"
 	"cudacompat/internal/usage"
@@ -321,7 +320,7 @@ func (g *guarding) forecastPlan(ctx context.Context, c guard.Command, plan probe
 	after.Verdict = g.verdict(ctx, after.Facts)
 	public := *matrix.RemovePrivate(g.tables, after.Facts).Plan
 	forecast := guard.Compare(c, g.env, public, g.before, after)
-	forecast.Configuration = g.config.effect(after.Verdict, output.Set[report.Report]{}, "")
+	forecast.Configuration = g.config.DescribeEffect(after.Verdict, false)
 	forecast.Others = len(guard.TouchedPackages(*after.Facts.Plan)) - len(guard.TouchedPackages(public))
 	return after, forecast, context.Cause(ctx)
 }

@@ -134,7 +134,7 @@ type requiresAsked struct {
 	artefact string
 	outputs  output.Set[needs.Requires]
 
-	promise     promise
+	promise     config.Promise
 	promised    []matrix.Target
 	promiseFrom string
 }
@@ -183,7 +183,7 @@ func (f *requiresFlags) requires(ctx context.Context, asked requiresAsked, facts
 	r.Artefact = inputs.Label(name)
 	if f.supports {
 		r.Supports = &requires.Supports{From: asked.promiseFrom,
-			Targets: matrix.Supports(ctx, tables, facts, asked.promised, asked.promise.platforms)}
+			Targets: matrix.Supports(ctx, tables, facts, asked.promised, asked.promise.Platforms)}
 	}
 	if f.old == "" {
 		return r, nil
@@ -349,39 +349,39 @@ func (f *requiresFlags) targets(tables *matrix.Tables) ([]matrix.Target, error) 
 }
 
 // readPromise reads what the configuration promises.
-func (f *requiresFlags) readPromise() (p promise, from string, err error) {
+func (f *requiresFlags) readPromise() (p config.Promise, from string, err error) {
 	judge := judgeFlags{config: f.config}
 	judge.given = func(string) bool { return true }
 	settings, err := judge.configure()
 	switch {
 	case err != nil:
 		return p, "", err
-	case settings.promise.isEmpty():
-		for _, i := range settings.source.Ignored {
+	case settings.Promise.IsEmpty():
+		for _, i := range settings.Source.Ignored {
 			return p, "", &usage.Error{Message: "nothing is promised: " + i.File + " is ignored, because " + i.Why, Hint: "name it with --config FILE"}
 		}
 		return p, "", &usage.Error{Message: "nothing is promised: no configuration has supports:",
 			Hint: `write supports: {driver: "525.60.13", gpus: [T4, "8.0"]} into ` + config.Name}
 	}
-	return settings.promise, settings.source.Name, nil
+	return settings.Promise, settings.Source.Name, nil
 }
 
 // askPromise reads the promise and the machines that it names.
 func (f *requiresFlags) askPromise(asked *requiresAsked) (err error) {
 	if asked.promise, asked.promiseFrom, err = f.readPromise(); err == nil {
-		asked.promised, err = asked.promise.targets(asked.tables, f.python)
+		asked.promised, err = promiseTargets(asked.promise, asked.tables, f.python)
 	}
 	return err
 }
 
-// targets returns the machines that a promise names. A driver without a GPU means any machine with that driver.
-func (p promise) targets(t *matrix.Tables, python string) ([]matrix.Target, error) {
-	base := matrix.Target{Driver: t.DriverOf(p.driver), Python: python}
+// promiseTargets returns the machines that a promise names. A driver without a GPU means any machine with that driver.
+func promiseTargets(p config.Promise, t *matrix.Tables, python string) ([]matrix.Target, error) {
+	base := matrix.Target{Driver: t.DriverOf(p.Driver), Python: python}
 	if err := inputs.CheckTarget(base, t); err != nil {
 		return nil, err
 	}
-	list, err := inputs.ListTargets(t, base, p.instances, p.gpus)
-	if err == nil && len(list) == 0 && p.driver != "" {
+	list, err := inputs.ListTargets(t, base, p.Instances, p.GPUs)
+	if err == nil && len(list) == 0 && p.Driver != "" {
 		list = append(list, base)
 	}
 	return list, err
@@ -406,7 +406,7 @@ func (f *requiresFlags) runTrees(ctx context.Context, s streams, now string) err
 		if err := f.askPromise(&asked); err != nil {
 			return err
 		}
-		opt.PromisedBy, opt.PromisedTargets, opt.PromisedPlatforms = asked.promiseFrom, asked.promised, asked.promise.platforms
+		opt.PromisedBy, opt.PromisedTargets, opt.PromisedPlatforms = asked.promiseFrom, asked.promised, asked.promise.Platforms
 	}
 	ctx, cancel := deadline.Set(ctx, cmp.Or(f.timeout, deadline.Rest))
 	defer cancel()

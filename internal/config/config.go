@@ -1,8 +1,11 @@
-// Package config finds the configuration file of a run and decides whether to obey it.
+// Package config finds the configuration file of a run, decides whether to obey it, and parses it.
 //
 // A file that nobody named is found by its name in the current directory, which may belong to somebody else: a shared
 // /tmp, a volume of another user, the checkout of a pull request. It is obeyed only if nobody but this user and root
 // can change it.
+//
+// The file is parsed strictly: every mistake has its line and a hint, and no key is ignored. The text of a file that
+// nobody named is never quoted. Settings say afterwards what they changed in a result, and which waivers matched nothing.
 package config
 
 import (

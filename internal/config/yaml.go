@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"bytes"
@@ -32,8 +32,8 @@ type lineError struct {
 
 func (e *lineError) Unwrap() error { return e.error }
 
-// root returns the node of the only document, or nil for an empty file.
-func (d yamlDocument) root(data []byte) (*yaml.Node, error) {
+// parseRoot returns the node of the only document, or nil for an empty file.
+func (d yamlDocument) parseRoot(data []byte) (*yaml.Node, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var first, second yaml.Node
 	err := decoder.Decode(&first)
@@ -58,9 +58,9 @@ func oneLine(err error) string {
 	return strings.TrimPrefix(redact.Line(err.Error()), "yaml: ")
 }
 
-// mapping parses a node with known keys.
-func (d yamlDocument) mapping(n *yaml.Node, fields map[string]func(*yaml.Node) error) error {
-	return d.pairs(n, func(key, value *yaml.Node) error {
+// parseMapping parses a node with known keys.
+func (d yamlDocument) parseMapping(n *yaml.Node, fields map[string]func(*yaml.Node) error) error {
+	return d.parsePairs(n, func(key, value *yaml.Node) error {
 		read := fields[key.Value]
 		if read == nil {
 			known := slices.Sorted(maps.Keys(fields))
@@ -70,8 +70,8 @@ func (d yamlDocument) mapping(n *yaml.Node, fields map[string]func(*yaml.Node) e
 	})
 }
 
-// pairs parses a node of keys and values, each key once.
-func (d yamlDocument) pairs(n *yaml.Node, read func(key, value *yaml.Node) error) error {
+// parsePairs parses a node of keys and values, each key once.
+func (d yamlDocument) parsePairs(n *yaml.Node, read func(key, value *yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
 		return d.reject(n, "keys with their values are wanted here, not "+kindName(n), `write "key: value"`)
 	}
@@ -92,8 +92,8 @@ func (d yamlDocument) pairs(n *yaml.Node, read func(key, value *yaml.Node) error
 	return nil
 }
 
-// list parses a node that is a list.
-func (d yamlDocument) list(n *yaml.Node, read func(*yaml.Node) error) error {
+// parseList parses a node that is a list.
+func (d yamlDocument) parseList(n *yaml.Node, read func(*yaml.Node) error) error {
 	if n.Kind != yaml.SequenceNode {
 		return d.reject(n, "a list is wanted here, not "+kindName(n), `write "[a, b]", or a line "- a" for each`)
 	}
@@ -105,8 +105,8 @@ func (d yamlDocument) list(n *yaml.Node, read func(*yaml.Node) error) error {
 	return nil
 }
 
-// text returns a scalar as written, whatever type YAML gives it.
-func (d yamlDocument) text(n *yaml.Node, text *string) error {
+// parseText returns a scalar as written, whatever type YAML gives it.
+func (d yamlDocument) parseText(n *yaml.Node, text *string) error {
 	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
 		return d.reject(n, "a text is wanted here, not "+kindName(n), `write it between quotes: "text"`)
 	}
@@ -114,9 +114,9 @@ func (d yamlDocument) text(n *yaml.Node, text *string) error {
 	return nil
 }
 
-// knownWord returns a scalar that must be one of the known words.
-func (d yamlDocument) knownWord(n *yaml.Node, word *string, kind string, known []string) error {
-	if err := d.text(n, word); err != nil {
+// parseWord returns a scalar that must be one of the known words.
+func (d yamlDocument) parseWord(n *yaml.Node, word *string, kind string, known []string) error {
+	if err := d.parseText(n, word); err != nil {
 		return err
 	}
 	if !slices.Contains(known, *word) {

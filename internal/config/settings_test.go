@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"errors"
@@ -21,30 +21,30 @@ func TestExampleConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := parseConfig(name, data)
+	got, err := parse(name, data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := settings{require: []string{"driver", "gpu"}, failOn: "error", waivers: []verdict.Waiver{
+	want := Settings{Require: []string{"driver", "gpu"}, FailOn: "error", Waivers: []verdict.Waiver{
 		{Rule: "driver-too-old", Match: map[string]string{"subject": "torch 2.9.* in /opt/venv", "driver": "535.*"},
 			Reason: "drivers are replaced with the next machine image, INFRA-412", Until: "2027-01-31"},
 		{Rule: "companion-mismatch", Match: map[string]string{}, Reason: "triton is pinned by the kernels team"},
 	}}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(settings{}, promise{}), cmpopts.IgnoreFields(settings{}, "lines")); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(Settings{}, Promise{}), cmpopts.IgnoreFields(Settings{}, "lines")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
 // TestConfigKeepsText checks that YAML's numbers, dates and booleans stay text.
 func TestConfigKeepsText(t *testing.T) {
-	c, err := parseConfig("c", []byte("version: 1\nignore:\n- rule: driver-too-old\n  reason: yes\n  match: {driver "+
+	c, err := parse("c", []byte("version: 1\nignore:\n- rule: driver-too-old\n  reason: yes\n  match: {driver "+
 		"CUDA: 12.10, python: 3.10, x: 2027-01-31, y: 0x1F}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := verdict.Waiver{Rule: "driver-too-old", Reason: "yes",
 		Match: map[string]string{"driver CUDA": "12.10", "python": "3.10", "x": "2027-01-31", "y": "0x1F"}}
-	if diff := cmp.Diff([]verdict.Waiver{want}, c.waivers); diff != "" {
+	if diff := cmp.Diff([]verdict.Waiver{want}, c.Waivers); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -96,7 +96,7 @@ func TestConfigIsStrict(t *testing.T) {
 			"one of fail-on, ignore, require, supports, version"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := parseConfig("c", []byte(tt.text))
+			_, err := parse("c", []byte(tt.text))
 			var mistake *usage.Error
 			if !errors.As(err, &mistake) {
 				t.Fatalf("no mistake of the caller: %v", err)
@@ -112,7 +112,7 @@ func TestConfigIsStrict(t *testing.T) {
 func TestConfigThatIsNoYAML(t *testing.T) {
 	for _, text := range []string{"version: 1\n  x: [", "\tversion: 1", "version: 1\n\"\x1b[31m: x", "a: b: c",
 		"\xff\xfe\x00"} {
-		_, err := parseConfig("c", []byte(text))
+		_, err := parse("c", []byte(text))
 		var mistake *usage.Error
 		if !errors.As(err, &mistake) || !strings.HasPrefix(mistake.Message, `"c" is not YAML: `) ||
 			strings.ContainsAny(mistake.Message, "\n\x1b\x00") {
@@ -124,7 +124,7 @@ func TestConfigThatIsNoYAML(t *testing.T) {
 // TestEmptyConfig checks that an empty configuration changes nothing.
 func TestEmptyConfig(t *testing.T) {
 	for _, text := range []string{"", "# only a comment\n"} {
-		if c, err := parseConfig("c", []byte(text)); err != nil || c.require != nil || c.waivers != nil {
+		if c, err := parse("c", []byte(text)); err != nil || c.Require != nil || c.Waivers != nil {
 			t.Errorf("%q: %+v, %v", text, c, err)
 		}
 	}
@@ -142,11 +142,11 @@ func FuzzConfig(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := parseConfig("c", data)
+		c, err := parse("c", data)
 		if err != nil {
 			return
 		}
-		for _, w := range c.waivers {
+		for _, w := range c.Waivers {
 			if _, err := time.Parse(time.DateOnly, w.Until); w.Reason == "" || w.Until != "" && err != nil {
 				t.Errorf("waiver %+v", w)
 			}
