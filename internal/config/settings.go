@@ -32,7 +32,7 @@ type Promise struct {
 	GPUs, Instances, Platforms []string
 }
 
-// document.isEmptyFile reports whether nothing is promised.
+// IsEmpty reports whether nothing is promised.
 func (p Promise) IsEmpty() bool {
 	return p.Driver == "" && len(p.GPUs)+len(p.Instances)+len(p.Platforms) == 0
 }
