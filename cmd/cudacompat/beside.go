@@ -23,7 +23,7 @@ import (
 	"cudacompat/probe"
 )
 
-// inputs.RejectSeveralMachines rejects flags that name two machines.
+// oneMachine rejects flags that name two machines.
 func (f *explainFlags) oneMachine() error {
 	here := f.here || len(f.envs) > 0
 	switch {

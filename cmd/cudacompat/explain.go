@@ -184,7 +184,7 @@ func (f *explainFlags) word(name string) (diagnosis.Known, error) {
 // xidWord matches the ways in which people write an Xid: xid79, "Xid-79".
 var xidWord = lazyregexp.New(`(?i)^s?xid[-_:#]?(\d+)$`)
 
-// parseWord returns what the tables know about a word: the names of statuses and libraries, the numbers of CUDA errors
+// knownWord returns what the tables know about a word: the names of statuses and libraries, the numbers of CUDA errors
 // and Xids.
 func knownWord(t *matrix.Tables, word string) diagnosis.Known {
 	k := diagnosis.Known{Word: word}
@@ -203,7 +203,7 @@ func knownWord(t *matrix.Tables, word string) diagnosis.Known {
 	return k
 }
 
-// names returns the words for which parseWord has an answer.
+// names returns the words for which knownWord has an answer.
 func names(t *matrix.Tables) []string {
 	var all []string
 	for _, s := range tables.Rows[tables.Status](t) {

@@ -1,18 +1,13 @@
 package main
 
 import (
-	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"cudacompat/internal/config"
@@ -23,10 +18,8 @@ import (
 	"cudacompat/internal/report/plaintext"
 	"cudacompat/internal/terminal"
 	"cudacompat/internal/usage"
-	"cudacompat/matrix"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
-	"cudacompat/probe/facts"
 
 	"github.com/spf13/cobra"
 )
@@ -94,7 +87,7 @@ const nothingInstalled = "guard: nothing was installed"
 // guard runs all steps. The exit code is guard's own or the installer's.
 func (f *guardFlags) guard(ctx context.Context, s streams, argv []string) (code int, err error) {
 	signals := guard.EndSignals()
-	ctx, stop := untilStopped(ctx, signals)
+	ctx, stop := guard.StopAtSignals(ctx, signals)
 	defer stop()
 	command, err := guard.Parse(argv)
 	if err != nil {
@@ -108,39 +101,21 @@ func (f *guardFlags) guard(ctx context.Context, s streams, argv []string) (code 
 		return 0, err
 	}
 	g.signals = signals
-	if err := g.checkInputs(ctx); err != nil {
-		return g.without(err)
+	if err := g.Predict(ctx); err != nil {
+		return g.explainNoForecast(err)
 	}
-	early := g.lookEarly(ctx)
-	plan, err := g.plan(ctx, command)
-	if err == nil {
-		g.before.Facts, g.guess = early()
-		err = g.look(ctx, plan)
-	}
-	if err != nil {
-		return g.without(err)
-	}
-	g.tryInstead(ctx)
-	if ctx.Err() != nil {
-		return g.without(context.Cause(ctx))
-	}
+	g.Forecast.Configuration = g.config.DescribeEffect(g.After.Verdict, false)
 	return g.act(ctx, stop)
 }
 
 // guarding is the state of one guarded command.
 type guarding struct {
-	job
-	f        *guardFlags
-	s        streams
-	signals  <-chan os.Signal // those that ask for the end
-	command  guard.Command
-	outputs  output.Set[guard.Forecast]
-	host     *probe.Host
-	env      string
-	guess    string // the environment that before is of, as long as nothing is judged
-	before   guard.State
-	after    guard.State
-	forecast guard.Forecast
+	*guard.Forecaster
+	f       *guardFlags
+	s       streams
+	signals <-chan os.Signal // those that ask for the end
+	outputs output.Set[guard.Forecast]
+	config  config.Settings
 }
 
 func (f *guardFlags) prepareGuard(ctx context.Context, s streams, c guard.Command) (*guarding, error) {
@@ -151,390 +126,48 @@ func (f *guardFlags) prepareGuard(ctx context.Context, s streams, c guard.Comman
 	}
 	f.formats = nil
 	job, err := f.prepare(ctx, s)
-	return &guarding{job: job, f: f, s: s, command: c, outputs: outputs, host: probe.This()}, err
+	forecaster := &guard.Forecaster{Command: c, Host: probe.This(), Tables: job.tables, Targets: job.targets, Policy: job.policy,
+		Timeout: f.timeout, Wait: func(what string) func() { return terminal.ShowWaiting(s.err, what) }}
+	if f.given("timeout") {
+		forecaster.LookTimeout = f.timeout
+	}
+	return &guarding{Forecaster: forecaster, f: f, s: s, outputs: outputs, config: job.config}, err
 }
 
-// without ends the run if there is no forecast.
-func (g *guarding) without(err error) (int, error) {
+// explainNoForecast ends the run if there is no forecast.
+func (g *guarding) explainNoForecast(err error) (int, error) {
 	if mistake := new(usage.Error); errors.As(err, &mistake) {
 		return 0, err
 	}
 	terminal.Complain(g.s.err, err.Error(), "")
 	fmt.Fprintln(g.s.err, nothingInstalled)
-	if s := stopped(0); errors.As(err, &s) {
-		return s.exit(), nil
+	if s := guard.Stopped(0); errors.As(err, &s) {
+		return s.Exit(), nil
 	}
 	return exitInconclusive, nil
-}
-
-// stopped is the end of a run by a signal: Ctrl-C, SIGTERM, or a closed terminal.
-type stopped syscall.Signal
-
-func (s stopped) Error() string { return "interrupted" }
-
-// exit returns the exit code that shells use for the signal: 130 for Ctrl-C.
-func (s stopped) exit() int { return 128 + int(s) }
-
-// untilStopped returns a context that ends with the first of the signals, which becomes its cause.
-func untilStopped(parent context.Context, signals <-chan os.Signal) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(parent)
-	go func() {
-		select {
-		case s := <-signals:
-			cancel(stopped(s.(syscall.Signal)))
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, func() { cancel(nil) }
-}
-
-// plan returns what the installer would do, from its own dry run. If the command ignores requirements, plan compares it
-// with the same command that does not.
-func (g *guarding) plan(ctx context.Context, c guard.Command) (probe.Facts, error) {
-	plan, err := g.dryRun(ctx, c)
-	if err != nil {
-		return plan, err
-	}
-	plan.Plan.NoDeps = "" // what its words alone leave open, the command tells
-	whole, bare := c.Bare()
-	if !bare {
-		return plan, nil
-	}
-	plan.Plan.NoDeps = facts.NoDepsYes
-	if c.Verb == "sync" && goesForGood(*plan.Plan) {
-		return plan, nil // what goes is there as yet, so that the other plan does not bring it
-	}
-	if other, err := g.dryRun(ctx, whole); err == nil {
-		plan.Plan.DiffRequirements(*other.Plan)
-	}
-	return plan, nil
-}
-
-// goesForGood reports whether a plan removes something without replacing it.
-func goesForGood(p probe.Plan) bool {
-	return slices.ContainsFunc(p.Removes, func(r probe.Planned) bool { _, comes := p.Installed(r.Name); return !comes })
-}
-
-func (g *guarding) dryRun(ctx context.Context, c guard.Command) (probe.Facts, error) {
-	argv, can := c.DryRun()
-	if !can {
-		return g.uninstallPlan(c)
-	}
-	limit, cancel := context.WithTimeoutCause(ctx, g.f.timeout, fmt.Errorf("it took longer than %s (--timeout)", g.f.timeout))
-	defer cancel()
-	done := terminal.ShowWaiting(g.s.err, fmt.Sprintf("guard: asking %s what it would change; nothing is installed yet", c.By))
-	out, says, err := guard.DryRun(limit, argv)
-	done()
-	if err != nil {
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-		return probe.Facts{}, err
-	}
-	plan, err := deadline.Run(limit, func() (probe.Facts, error) {
-		plan, err := probe.Given(append(out, says...))
-		if err != nil && c.By == "pip" {
-			plan, err = probe.Given(out)
-		}
-		return plan, err
-	})
-	late := new(deadline.Error)
-	switch {
-	case errors.As(err, &late) && ctx.Err() != nil:
-		return plan, context.Cause(ctx)
-	case errors.As(err, &late):
-		return plan, fmt.Errorf("what the dry run of %s printed was not read to its end: %w", c.Argv[0], late)
-	case err != nil && !errors.Is(err, probe.ErrForeign):
-		return plan, fmt.Errorf("what the dry run of %s printed cannot be read: %w", c.Argv[0], err)
-	case err != nil || plan.Plan == nil:
-		return plan, fmt.Errorf("what the dry run of %s printed is not a plan that is understood", c.Argv[0])
-	}
-	return plan, nil
-}
-
-// uninstallPlan returns the plan of pip uninstall, which has no dry run: the named packages are removed.
-func (g *guarding) uninstallPlan(c guard.Command) (probe.Facts, error) {
-	plan := probe.Facts{Plan: &probe.Plan{By: "pip"}}
-	for _, name := range c.PackageNames() {
-		plan.Plan.Removes = append(plan.Plan.Removes, probe.Planned{Name: probe.PackageName(name)})
-	}
-	plan.Complete()
-	return plan, nil
-}
-
-// look judges the environment as it is and as the plan would leave it.
-func (g *guarding) look(ctx context.Context, plan probe.Facts) error {
-	if g.env == "" {
-		env, err := g.environment(plan.Plan.Path)
-		if err != nil {
-			return err
-		}
-		g.env = env
-	}
-	if g.before.Verdict.Outcome == "" {
-		if g.guess != g.env {
-			g.before.Facts = probe.Run(ctx, g.host, g.options())
-		}
-		if managed := g.managedMark(); managed != "" {
-			return fmt.Errorf("this Python belongs to the system, whose packages pip leaves alone (%s): make an environment with `python3 -m venv`", managed)
-		}
-		g.before.Verdict = g.verdict(ctx, g.before.Facts)
-	}
-	var err error
-	g.after, g.forecast, err = g.forecastPlan(ctx, g.command, plan)
-	return err
-}
-
-// lookEarly reads the environment that the command will probably change while the installer works out the plan, which
-// takes seconds and uses the network. The returned function waits for the facts and says which environment they
-// describe.
-func (g *guarding) lookEarly(ctx context.Context) func() (probe.Facts, string) {
-	env, err := g.environment(prefixOf(g.command.Python()))
-	if err != nil || !probe.IsEnvironment(probe.This(), env) {
-		return func() (probe.Facts, string) { return probe.Facts{}, "" }
-	}
-	done := make(chan probe.Facts, 1)
-	go func() { done <- probe.Run(ctx, probe.This(), g.looking(env)) }()
-	return func() (probe.Facts, string) { return <-done, env }
-}
-
-// prefixOf returns the environment of an interpreter in its bin directory, otherwise the name unchanged. For a version
-// it returns "".
-func prefixOf(python string) string {
-	dir, name := filepath.Split(python)
-	switch {
-	case strings.HasPrefix(name, "python") && filepath.Base(dir) == "bin":
-		return filepath.Dir(filepath.Clean(dir))
-	case strings.Contains(python, "/"):
-		return python
-	}
-	return ""
-}
-
-// forecastPlan returns the guard's forecast for a plan.
-func (g *guarding) forecastPlan(ctx context.Context, c guard.Command, plan probe.Facts) (guard.State, guard.Forecast, error) {
-	var after guard.State
-	second := g.options() // of files that were just read
-	second.Timeout = g.f.timeout
-	after.Facts = probe.Forecast(ctx, g.host, second, g.before.Facts, plan)
-	after.Verdict = g.verdict(ctx, after.Facts)
-	public := *matrix.RemovePrivate(g.tables, after.Facts).Plan
-	forecast := guard.Compare(c, g.env, public, g.before, after)
-	forecast.Configuration = g.config.DescribeEffect(after.Verdict, false)
-	forecast.Others = len(guard.TouchedPackages(*after.Facts.Plan)) - len(guard.TouchedPackages(public))
-	return after, forecast, context.Cause(ctx)
-}
-
-func (g *guarding) options() probe.Options { return g.looking(g.env) }
-
-// looking returns the options for reading an environment. --timeout limits it, too.
-func (g *guarding) looking(env string) probe.Options {
-	o := probe.Options{Envs: []string{env}}
-	if g.f.given("timeout") {
-		o.Timeout = g.f.timeout
-	}
-	return o
-}
-
-func (g *guarding) verdict(ctx context.Context, facts probe.Facts) verdict.Verdict {
-	judging, cancel := deadline.StartJudging(ctx)
-	defer cancel()
-	facts.Complete()
-	return matrix.Check(judging, g.tables, facts, g.targets, g.policy)
-}
-
-// managedMark returns the marker file of an environment that the system protects from pip, unless the command overrides
-// it.
-func (g *guarding) managedMark() string {
-	if g.command.Into() != "" || g.command.BreaksSystem() {
-		return ""
-	}
-	for _, e := range g.before.Facts.Environments {
-		if e.Managed != "" {
-			return e.Managed
-		}
-	}
-	return ""
-}
-
-// environment returns where the command installs: what the command says, otherwise what its dry run says, otherwise
-// what its program would find.
-func (g *guarding) environment(said string) (string, error) {
-	c := g.command
-	settings := guardSettings(g.host, c)
-	where, dir := c.Destination(settings), c.WorkingDir(settings)
-	from := func(path string) (string, error) {
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(dir, path)
-		}
-		return filepath.Abs(path)
-	}
-	switch {
-	case where.Unknown != "":
-		return "", fmt.Errorf("it cannot be determined which environment the command changes: %s decides; name it on the command line", where.Unknown)
-	case c.Into() != "" || where.Into != "":
-		return from(cmp.Or(c.Into(), where.Into))
-	case where.Python != "":
-		return from(where.Python)
-	case said != "":
-		return from(said)
-	case c.By == "pip" && c.Python() != "":
-		return from(c.Python())
-	case c.By == "pip":
-		return pythonOf(c.Argv[0])
-	case prefixOf(c.Python()) != "":
-		return from(prefixOf(c.Python()))
-	}
-	if c.By == "uv" {
-		return "", errors.New("it cannot be determined which environment the command changes: uv does not say which is the project's")
-	}
-	if dir != settings.Dir && settings.Getenv("VIRTUAL_ENV")+settings.Getenv("CONDA_PREFIX") == "" {
-		if env := environmentAbove(g.host, dir); env != "" {
-			return env, nil
-		}
-	} else if env := probe.ActiveEnvironment(g.host); env != "" {
-		return env, nil
-	}
-	return "", errors.New("it cannot be determined which environment the command changes: name it with --python")
-}
-
-// environmentAbove returns the .venv of a directory or of its nearest parent that has one, as uv does.
-func environmentAbove(h *probe.Host, dir string) string {
-	for {
-		if env := filepath.Join(dir, ".venv"); probe.IsEnvironment(h, env) {
-			return env
-		}
-		if dir == filepath.Dir(dir) {
-			return ""
-		}
-		dir = filepath.Dir(dir)
-	}
-}
-
-// guardSettings returns the settings that an installer finds here.
-func guardSettings(h *probe.Host, c guard.Command) guard.Settings {
-	dir, _ := os.Getwd()
-	s := guard.Settings{Getenv: settingOf(os.Environ()), Dir: dir, Read: func(file string) []byte {
-		data, _ := h.ReadFile(file)
-		return data
-	}}
-	if c.By == "pip" {
-		s.Prefix = pipPrefix(h, c)
-	}
-	return s
-}
-
-// pipPrefix returns sys.prefix of the Python that runs pip: the environment with a pyvenv.cfg, otherwise the directory
-// that the interpreter's link leads to.
-func pipPrefix(h *probe.Host, c guard.Command) string {
-	python := c.Python()
-	if probe.IsEnvironment(h, python) {
-		return python
-	}
-	if python == "" {
-		python, _ = pythonOf(c.Argv[0])
-	}
-	if python == "" {
-		return ""
-	}
-	bin := filepath.Dir(python)
-	for _, dir := range []string{bin, filepath.Dir(bin)} {
-		if _, err := h.ReadFile(filepath.Join(dir, "pyvenv.cfg")); err == nil {
-			return filepath.Dir(bin)
-		}
-	}
-	if real, err := filepath.EvalSymlinks(python); err == nil {
-		bin = filepath.Dir(real)
-	}
-	return filepath.Dir(bin)
-}
-
-// settingOf returns a lookup in the variables. pip ignores the case of the letters after PIP_, so PIP_Target is
-// PIP_TARGET.
-func settingOf(environ []string) func(name string) string {
-	return func(name string) string {
-		found := ""
-		for _, variable := range environ {
-			key, value, _ := strings.Cut(variable, "=")
-			if key == name || strings.HasPrefix(key, "PIP_") && strings.EqualFold(key, name) && value != "" {
-				found = value
-			}
-		}
-		return found
-	}
-}
-
-// pythonOf returns the interpreter of a pip: the program itself, the one on its first line, or the one beside it.
-func pythonOf(program string) (string, error) {
-	found, err := exec.LookPath(program)
-	if err == nil {
-		found, err = filepath.Abs(found)
-	}
-	if err != nil {
-		return "", fmt.Errorf("%s is not on PATH", program)
-	}
-	if strings.HasPrefix(filepath.Base(found), "python") {
-		return found, nil
-	}
-	if info, err := os.Stat(found); err != nil || !info.Mode().IsRegular() { // a pipe would be waited for
-		return "", fmt.Errorf("%s is not a program", found)
-	}
-	if file, err := os.Open(found); err == nil {
-		defer file.Close()
-		line, _ := bufio.NewReader(io.LimitReader(file, 512)).ReadString('\n')
-		interpreter := strings.TrimSpace(strings.TrimPrefix(line, "#!"))
-		if filepath.IsAbs(interpreter) && strings.HasPrefix(filepath.Base(interpreter), "python") {
-			return interpreter, nil
-		}
-	}
-	return filepath.Join(filepath.Dir(found), "python3"), nil
-}
-
-// tryInstead tries alternatives to a command that breaks something. It offers the first whose own dry run breaks
-// nothing.
-func (g *guarding) tryInstead(ctx context.Context) {
-	if g.forecast.Decision != guard.Breaks {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, g.f.timeout)
-	defer cancel()
-	for _, argv := range guard.Candidates(g.command, g.forecast) {
-		c, err := guard.Parse(argv)
-		if err != nil {
-			continue
-		}
-		plan, err := g.plan(ctx, c)
-		if err != nil {
-			continue
-		}
-		if _, forecast, err := g.forecastPlan(ctx, c, plan); err == nil && forecast.Decision == guard.Fine {
-			g.forecast.Instead = &guard.Instead{Command: argv, After: forecast.After}
-			return
-		}
-	}
 }
 
 // act prints the forecast and runs the command or not. The installer then has the terminal and receives Ctrl-C.
 func (g *guarding) act(ctx context.Context, stop context.CancelFunc) (int, error) {
 	stops := g.stops()
 	if stops != nil {
-		g.forecast.Exit = *stops
+		g.Forecast.Exit = *stops
 	}
 	if !g.outputs.HasJSON() || stops != nil {
-		if err := g.outputs.Write(ctx, g.forecast); err != nil {
+		if err := g.outputs.Write(ctx, g.Forecast); err != nil {
 			return 0, err
 		}
 	}
-	if stops == nil && g.forecast.Decision == guard.Unclear && !g.f.yes && !g.askConsent(ctx) {
+	if stops == nil && g.Forecast.Decision == guard.Unclear && !g.f.yes && !g.askConsent(ctx) {
 		no := exitInconclusive
 		stops = &no
 	}
 	if ctx.Err() != nil {
-		return g.without(context.Cause(ctx))
+		return g.explainNoForecast(context.Cause(ctx))
 	}
 	if stops != nil {
 		fmt.Fprintln(g.s.err, nothingInstalled)
-		if g.forecast.Decision == guard.Unclear && !g.f.dryRun {
+		if g.Forecast.Decision == guard.Unclear && !g.f.dryRun {
 			fmt.Fprintln(g.s.err, g.unclearHint())
 		}
 		return *stops, nil
@@ -546,8 +179,8 @@ func (g *guarding) act(ctx context.Context, stop context.CancelFunc) (int, error
 // stops returns the exit code with which guard ends before running the installer, or nil if it continues.
 func (g *guarding) stops() *int {
 	code := map[guard.Decision]int{guard.Fine: exitOK, guard.Breaks: exitIncompatible, guard.Unclear: exitInconclusive}
-	own := code[g.forecast.Decision]
-	asks := g.forecast.Decision == guard.Unclear && (g.f.yes || terminal.IsTerminal(g.s.in) && terminal.IsTerminal(g.s.err))
+	own := code[g.Forecast.Decision]
+	asks := g.Forecast.Decision == guard.Unclear && (g.f.yes || terminal.IsTerminal(g.s.in) && terminal.IsTerminal(g.s.err))
 	if g.f.dryRun || own != exitOK && !asks {
 		return &own
 	}
@@ -555,7 +188,7 @@ func (g *guarding) stops() *int {
 }
 
 func (g *guarding) unclearHint() string {
-	if slices.ContainsFunc(g.after.Verdict.Judged, func(j verdict.Judged) bool { return len(j.GPUs) == 0 }) {
+	if slices.ContainsFunc(g.After.Verdict.Judged, func(j verdict.Judged) bool { return len(j.GPUs) == 0 }) {
 		return "hint: name the machine that it is for: --driver VERSION --gpu NAME, or --instance TYPE; --yes installs anyway"
 	}
 	return "hint: --yes installs anyway"
@@ -594,24 +227,24 @@ func (g *guarding) run() (int, error) {
 		out = g.s.err
 	}
 	in := g.s.in
-	if g.command.Verb != "uninstall" && !terminal.IsTerminal(in) {
+	if g.Command.Verb != "uninstall" && !terminal.IsTerminal(in) {
 		in = nil // as for the dry run: a requirements file can include standard input
 	}
-	code, err := guard.Run(g.command.Argv, g.signals, in, out, g.s.err)
+	code, err := guard.Run(g.Command.Argv, g.signals, in, out, g.s.err)
 	if err != nil {
-		return g.without(err)
+		return g.explainNoForecast(err)
 	}
-	g.forecast.Ran, g.forecast.Exit = true, code
-	ctx, stop := untilStopped(context.Background(), g.signals)
+	g.Forecast.Ran, g.Forecast.Exit = true, code
+	ctx, stop := guard.StopAtSignals(context.Background(), g.signals)
 	defer stop()
-	g.forecast.Learn(g.before.Verdict, g.after, g.verdict(ctx, probe.Run(ctx, g.host, g.options())))
-	if s := stopped(0); errors.As(context.Cause(ctx), &s) {
+	g.Learn(ctx)
+	if s := guard.Stopped(0); errors.As(context.Cause(ctx), &s) {
 		fmt.Fprintf(g.s.err, "guard: interrupted: %s has ended with exit code %d, and what it did was not looked at\n",
-			g.command.Argv[0], code)
-		return s.exit(), nil
+			g.Command.Argv[0], code)
+		return s.Exit(), nil
 	}
 	if g.outputs.HasJSON() {
-		return code, g.outputs.Write(context.Background(), g.forecast)
+		return code, g.outputs.Write(context.Background(), g.Forecast)
 	}
-	return code, plaintext.WriteGuardDifferences(g.s.err, g.forecast)
+	return code, plaintext.WriteGuardDifferences(g.s.err, g.Forecast)
 }

@@ -1,4 +1,4 @@
-package main
+package guard
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"cudacompat/internal/guard"
 	"cudacompat/internal/lazyregexp"
 )
 
@@ -17,17 +16,17 @@ const maxInputs = 200
 
 // checkInputs rejects a command that reads something readable only once. Its dry run would see other requirements than
 // the command itself. It follows the files that requirements include.
-func (g *guarding) checkInputs(ctx context.Context) error {
-	settings := guardSettings(g.host, g.command)
-	dir := g.command.WorkingDir(settings)
+func (g *Forecaster) checkInputs(ctx context.Context) error {
+	settings := readSettings(g.Host, g.Command)
+	dir := g.Command.WorkingDir(settings)
 	var files []string // regular ones that may be requirements
 	check := func(names []string, dir, by string) error {
 		for _, name := range names {
-			file := pathOf(name, dir)
+			file := resolvePath(name, dir)
 			switch {
 			case name == "-" && by == "":
 				name = "standard input"
-			case readsOnce(file):
+			case isReadOnce(file):
 				name += by
 			default:
 				if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && !slices.Contains(files, file) {
@@ -39,7 +38,7 @@ func (g *guarding) checkInputs(ctx context.Context) error {
 		}
 		return nil
 	}
-	err := check(g.command.Inputs(settings), dir, "")
+	err := check(g.Command.Inputs(settings), dir, "")
 	for i := 0; i < len(files) && err == nil; i++ {
 		switch {
 		case ctx.Err() != nil:
@@ -47,13 +46,13 @@ func (g *guarding) checkInputs(ctx context.Context) error {
 		case i == maxInputs:
 			return fmt.Errorf("it cannot be determined what the command installs: its requirements include more than %d files", maxInputs)
 		}
-		err = check(guard.Included(settings.Read(files[i]), settings.Getenv), filepath.Dir(files[i]), ", which "+files[i]+" includes,")
+		err = check(Included(settings.Read(files[i]), settings.Getenv), filepath.Dir(files[i]), ", which "+files[i]+" includes,")
 	}
 	return err
 }
 
-// pathOf returns the file that a text names, as a path or as an address, seen from a directory.
-func pathOf(name, dir string) string {
+// resolvePath returns the file that a text names, as a path or as an address, seen from a directory.
+func resolvePath(name, dir string) string {
 	if u, err := url.Parse(name); err == nil && u.Scheme == "file" {
 		name = u.Path
 	}
@@ -66,9 +65,9 @@ func pathOf(name, dir string) string {
 // descriptorName matches the names of a process's open files. In another process such a name means another file.
 var descriptorName = lazyregexp.New(`^/dev/(?:stdin|fd/[^/]+)$|^/proc/[^/]+/(?:task/[^/]+/)?fd/[^/]+$`)
 
-// readsOnce reports whether a name leads to an open file of a process, a pipe or a device. A second reader would find
+// isReadOnce reports whether a name leads to an open file of a process, a pipe or a device. A second reader would find
 // something else.
-func readsOnce(name string) bool {
+func isReadOnce(name string) bool {
 	name = filepath.Clean(name)
 	for range 40 { // as many links as Linux follows
 		if dir, err := filepath.EvalSymlinks(filepath.Dir(name)); err == nil {
