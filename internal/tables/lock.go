@@ -155,3 +155,13 @@ func (l Lock) dateOf(g Grid) string {
 	}
 	return l.dayOf(g.Table, sources)
 }
+
+// isoDay reports whether a text is of the form 2026-11-21.
+func isoDay(text string) bool {
+	for i := range len(text) {
+		if (i == 4 || i == 7) != (text[i] == '-') || text[i] != '-' && !isDigit(text[i]) {
+			return false
+		}
+	}
+	return true
+}

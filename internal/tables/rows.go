@@ -1,19 +1,20 @@
 package tables
 
 import (
+	"cudacompat/internal/version" // CuDNN is one release of cuDNN for one CUDA family.
+	// "9.10.2"
+	// family, "12"
+	// "9.10.2.21", what the wheel is called
 	"fmt"
 	"slices"
 	"strings"
-
-	"cudacompat/internal/version"
 )
 
-// CuDNN is one release of cuDNN for one CUDA family.
 type CuDNN struct {
-	Release       version.Number     `csv:"release"` // "9.10.2"
-	CUDA          version.Number     `csv:"cuda"`    // family, "12"
-	Build         version.Number     `csv:"build"`   // "9.10.2.21", what the wheel is called
-	Minors        []string           `csv:"minors"`  // CUDA releases that it was made for, where the family does not tell
+	Release       version.Number     `csv:"release"`
+	CUDA          version.Number     `csv:"cuda"`
+	Build         version.Number     `csv:"build"`
+	Minors        []string           `csv:"minors"` // CUDA releases that it was made for, where the family does not tell
 	CapabilityMin version.Capability `csv:"capability_min"`
 	SASS          []string           `csv:"sass"`
 	PTX           []string           `csv:"ptx"`
@@ -341,4 +342,29 @@ type Hand struct {
 	Why    string `csv:"why"`
 	Review string `csv:"review"` // the day on which to look again
 	Origin
+}
+
+// Signature is a line that programs, drivers or kernels print, and what it means.
+type Signature struct {
+	ID      string  `csv:"line"`
+	Cause   string  `csv:"cause"`
+	Blame   string  `csv:"blame"`
+	Rule    string  `csv:"rule"`
+	Weight  string  `csv:"weight"`
+	Needs   string  `csv:"needs"`
+	Reads   string  `csv:"reads"`
+	Async   string  `csv:"async"`
+	Passes  string  `csv:"passes"` // root: the line names what failed; echo: it passes on what another line names
+	Literal Several `csv:"literal"`
+	Pattern string  `csv:"pattern"`
+	Because string  `csv:"because"`
+	Do      Several `csv:"do"`
+	Seen    string  `csv:"seen"`
+	Origin
+	Checked string `csv:"checked"` // ISO date on which the thread was read
+}
+
+// Origin is where a row comes from: every table ends in this column. When it was read, lock.json says.
+type Origin struct {
+	Source Sources `csv:"source"` // https addresses, or "wheel NAME sha256:…" (or "sdist …") where it was read
 }

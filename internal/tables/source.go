@@ -135,13 +135,3 @@ func textOf(fsys fs.FS, root string) ([]byte, error) {
 	}
 	return text, err
 }
-
-// isoDay reports whether a text is of the form 2026-11-21.
-func isoDay(text string) bool {
-	for i := range len(text) {
-		if (i == 4 || i == 7) != (text[i] == '-') || text[i] != '-' && !isDigit(text[i]) {
-			return false
-		}
-	}
-	return true
-}

@@ -9,26 +9,6 @@ import (
 	"strings"
 )
 
-// Signature is a line that programs, drivers or kernels print, and what it means.
-type Signature struct {
-	ID      string  `csv:"line"`
-	Cause   string  `csv:"cause"`
-	Blame   string  `csv:"blame"`
-	Rule    string  `csv:"rule"`
-	Weight  string  `csv:"weight"`
-	Needs   string  `csv:"needs"`
-	Reads   string  `csv:"reads"`
-	Async   string  `csv:"async"`
-	Passes  string  `csv:"passes"` // root: the line names what failed; echo: it passes on what another line names
-	Literal Several `csv:"literal"`
-	Pattern string  `csv:"pattern"`
-	Because string  `csv:"because"`
-	Do      Several `csv:"do"`
-	Seen    string  `csv:"seen"`
-	Origin
-	Checked string `csv:"checked"` // ISO date on which the thread was read
-}
-
 // Several is a list of sentences; a cell separates them by " || ".
 type Several []string
 

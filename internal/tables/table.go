@@ -18,11 +18,6 @@ import (
 	"cudacompat/internal/version"
 )
 
-// Origin is where a row comes from: every table ends in this column. When it was read, lock.json says.
-type Origin struct {
-	Source Sources `csv:"source"` // https addresses, or "wheel NAME sha256:…" (or "sdist …") where it was read
-}
-
 // Sources is a cell of sources separated by spaces; an artefact's has spaces of its own.
 type Sources []string
 
