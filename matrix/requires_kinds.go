@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"cudacompat/internal/tables"
+	"cudacompat/internal/tables/sheet"
 	"cudacompat/internal/version"
 	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/requires"
@@ -44,7 +45,7 @@ func allKinds(t *Tables) []gpuKind {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b gpuKind) int {
-		return tables.CompareNaturally(a.capability.String(), b.capability.String())
+		return sheet.CompareNaturally(a.capability.String(), b.capability.String())
 	})
 	return list
 }

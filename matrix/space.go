@@ -9,6 +9,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
+	"cudacompat/internal/tables/sheet"
 	"cudacompat/internal/version"
 	"cudacompat/matrix/internal/hardware"
 	"cudacompat/matrix/internal/model"
@@ -95,7 +96,7 @@ func (s *spacing) hosts(t *Tables) []*host {
 		h.Instances = append(h.Instances, name)
 	}
 	list = slices.DeleteFunc(list, func(h *host) bool { return h.Platform == "win_arm64" || h.windowsTegra() })
-	slices.SortStableFunc(list, func(a, b *host) int { return tables.CompareNaturally(a.Capability, b.Capability) })
+	slices.SortStableFunc(list, func(a, b *host) int { return sheet.CompareNaturally(a.Capability, b.Capability) })
 	return list
 }
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"cudacompat/internal/tables"
+	"cudacompat/internal/tables/sheet"
 	"cudacompat/internal/version"
 	"cudacompat/matrix/internal/rules"
 )
@@ -48,12 +48,12 @@ func columnReaders(column string) []string {
 }
 
 // Whys explains one column in each of the grid's rows.
-func Whys(t *Tables, g tables.Grid, column string) []Why {
+func Whys(t *Tables, g sheet.Grid, column string) []Why {
 	var list []Why
 	for i, row := range g.Rows {
 		w := Why{Table: g.Table, Key: strings.Join(row[:g.Keys], " "), Column: column, Value: g.Cell(i, column),
 			Rules: columnReaders(column), Verified: g.Cell(i, "verified"), Checked: g.Day(i),
-			Source: tables.SourcesOf(g.Cell(i, "source"))}
+			Source: sheet.SourcesOf(g.Cell(i, "source"))}
 		if g.Column(column) < 0 {
 			w.addFloor(t, g.Cell(i, "cuda"), g.Cell(i, "platform"))
 		}

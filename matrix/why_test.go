@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"cudacompat/internal/tables"
+	"cudacompat/internal/tables/sheet"
 	"cudacompat/matrix/internal/rules"
 )
 
@@ -18,7 +19,7 @@ func TestWhy(t *testing.T) {
 	} {
 		known := Embedded()
 		g, _ := known.Grid("torch")
-		g, err := g.Where(tables.ParseFilter(c.key), tables.ParseFilter("linux_x86_64"))
+		g, err := g.Where(sheet.ParseFilter(c.key), sheet.ParseFilter("linux_x86_64"))
 		if err != nil || len(g.Rows) != 1 {
 			t.Fatalf("%s: %d rows, %v", c.key, len(g.Rows), err)
 		}

@@ -10,6 +10,7 @@ import (
 	"cudacompat/internal/output"
 	"cudacompat/internal/report/catalog"
 	"cudacompat/internal/tables"
+	"cudacompat/internal/tables/sheet"
 	"cudacompat/internal/usage"
 	"cudacompat/matrix"
 
@@ -57,7 +58,7 @@ func matrixCommand(s streams) *cobra.Command {
 
 // list shows the list of tables.
 func (f *matrixFlags) list(ctx context.Context, s streams, t *matrix.Tables) error {
-	g := tables.Grid{Table: "tables", Keys: 1, Columns: []string{"table", "rows", "artefact", "two_sources",
+	g := sheet.Grid{Table: "tables", Keys: 1, Columns: []string{"table", "rows", "artefact", "two_sources",
 		"single_source", "checked", "columns"}}
 	for _, name := range tables.Names() {
 		table, err := t.Grid(name)
@@ -72,8 +73,8 @@ func (f *matrixFlags) list(ctx context.Context, s streams, t *matrix.Tables) err
 
 // proofs says how many of a table's rows were read from the artefact, have two sources or have one. It returns nothing
 // if the table does not say.
-func proofs(table tables.Grid) []string {
-	count, told := table.Proven()
+func proofs(table sheet.Grid) []string {
+	count, told := tables.CountProofs(table)
 	cells := make([]string, len(tables.Proofs))
 	for i, p := range tables.Proofs {
 		if told {
@@ -92,9 +93,9 @@ func (f *matrixFlags) rows(ctx context.Context, s streams, t *matrix.Tables, tab
 	return output.ParseAndWrite(ctx, s.out, s.err, catalog.GridFormats, f.formats, f.colour, f.all, g)
 }
 
-func filterGrid(t *matrix.Tables, table string, words []string) (tables.Grid, error) {
+func filterGrid(t *matrix.Tables, table string, words []string) (sheet.Grid, error) {
 	if !slices.Contains(tables.Names(), table) {
-		return tables.Grid{}, usage.RejectUnknown("table", table, tables.Names())
+		return sheet.Grid{}, usage.RejectUnknown("table", table, tables.Names())
 	}
 	g, err := t.Grid(table)
 	if err != nil {
@@ -102,7 +103,7 @@ func filterGrid(t *matrix.Tables, table string, words []string) (tables.Grid, er
 	}
 	all := g
 	for _, word := range words {
-		filter := tables.ParseFilter(word)
+		filter := sheet.ParseFilter(word)
 		if table == "product" && filter.Column == "name" && filter.Op == "=" {
 			if filter.Value, err = productName(t, filter.Value); err != nil {
 				return g, err
@@ -136,7 +137,7 @@ func productName(t *matrix.Tables, name string) (string, error) {
 }
 
 // keysOf returns every word that identifies rows of a table.
-func keysOf(g tables.Grid) []string {
+func keysOf(g sheet.Grid) []string {
 	var words []string
 	for _, row := range g.Rows {
 		words = append(words, row[:g.Keys]...)

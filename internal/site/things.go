@@ -14,6 +14,7 @@ import (
 
 	"cudacompat/docs"
 	"cudacompat/internal/tables"
+	"cudacompat/internal/tables/sheet"
 	"cudacompat/internal/version"
 	"cudacompat/matrix"
 	"cudacompat/matrix/pin"
@@ -198,7 +199,7 @@ func (b *builder) gpuPages() []*gpuPage {
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(x, y *gpuPage) int { return tables.CompareNaturally(x.name, y.name) })
+	slices.SortStableFunc(list, func(x, y *gpuPage) int { return sheet.CompareNaturally(x.name, y.name) })
 	return list
 }
 

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/internal/tables/sheet"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -30,7 +32,7 @@ func TestFilters(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, text := range c.filters {
-				if g, err = g.Where(ParseFilter(text)); err != nil {
+				if g, err = g.Where(sheet.ParseFilter(text)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -51,7 +53,7 @@ func TestFiltersThatCannotBeAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{"driver=5", "python>=3.10", "cuda>=new", "cuda>=12.x.y"} {
-		if _, err := g.Where(ParseFilter(text)); err == nil {
+		if _, err := g.Where(sheet.ParseFilter(text)); err == nil {
 			t.Errorf("%s was answered", text)
 		}
 	}

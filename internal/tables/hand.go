@@ -11,13 +11,13 @@ import (
 // lacking, a row may be missing.
 func (t *Tables) byHand(lacking bool) error {
 	s, _ := sheetNamed("hand")
-	hand, err := s.grid(t.from)
+	hand, err := s.ReadGrid(t.from)
 	if err != nil {
 		return err
 	}
 	for i, row := range hand.Rows {
 		if err := t.handLine(row[0], row[1], row[2], row[3]); err != nil {
-			if err = hand.places[i](0).error(err); !lacking || !errors.As(err, new(absentRow)) {
+			if err = hand.Places[i](0).WrapError(err); !lacking || !errors.As(err, new(absentRow)) {
 				return err
 			}
 		}
@@ -35,7 +35,7 @@ func (t *Tables) handLine(table, key, column, value string) error {
 	if !ok {
 		return fmt.Errorf("there is no table %q", table)
 	}
-	g, err := s.grid(t.from)
+	g, err := s.ReadGrid(t.from)
 	if err != nil {
 		return err
 	}

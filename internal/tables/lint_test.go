@@ -8,6 +8,7 @@ import (
 	"testing/fstest"
 
 	"cudacompat/data"
+	"cudacompat/internal/tables/sheet"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -195,8 +196,8 @@ func FuzzLoadOver(f *testing.F) {
 	f.Add([]byte("family\n\"\n"))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, table []byte) {
-		one := layers{under: fstest.MapFS{"minor_compat.csv": {Data: table}}}
-		if _, err := minor.read(minor, one, checkCell); err != nil &&
+		one := sheet.Layers{Under: fstest.MapFS{"minor_compat.csv": {Data: table}}}
+		if _, err := minor.Read(minor, one, sheet.CheckCell); err != nil &&
 			!strings.HasPrefix(err.Error(), "minor_compat.csv") {
 			t.Errorf("the error %q does not name the file", err)
 		}

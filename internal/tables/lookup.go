@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/tables/sheet"
 	"cudacompat/internal/version"
 )
 
@@ -291,8 +292,8 @@ func (t *Tables) Instance(name string) *Instance {
 		Platform: a.Platform, Origin: a.Origin}
 }
 
-// DriverOf returns the driver of one of SageMaker's machine images, or of Windows' own number for it. It returns any other
-// name as it is.
+// DriverOf returns the driver of one of SageMaker's machine images, or of Windows' own number for it. It returns any
+// other name as it is.
 func (t *Tables) DriverOf(name string) string {
 	if rows := RowsOf[MachineImage](t, name); len(rows) > 0 {
 		return rows[0].Driver.String()
@@ -307,8 +308,8 @@ func (t *Tables) DriverOf(name string) string {
 // 572.83.
 var windowsFileVersion = lazyregexp.New(`^\d{2}\.\d{1,2}\.\d{1,2}(\d)\.(\d{2})(\d{2})$`)
 
-// OnlyWindows reports whether NVIDIA made a driver's branch for Windows alone: the table of branches, which are Linux', lacks
-// it, and has branches before and after it.
+// OnlyWindows reports whether NVIDIA made a driver's branch for Windows alone: the table of branches, which are Linux',
+// lacks it, and has branches before and after it.
 func (t *Tables) OnlyWindows(driver version.Number) bool {
 	rows, before, after := Rows[Branch](t), false, false
 	for _, b := range rows {
@@ -493,8 +494,8 @@ func (t *Tables) Trait(trait, name string, release version.Number) bool {
 	})
 }
 
-// CompiledForOlder reports whether a release of an engine lets in every later torch, although its libraries are compiled
-// for the one of its day: an installer takes the newest, with which they do not load (vLLM up to 0.2.5).
+// CompiledForOlder reports whether a release of an engine lets in every later torch, although its libraries are
+// compiled for the one of its day: an installer takes the newest, with which they do not load (vLLM up to 0.2.5).
 func (t *Tables) CompiledForOlder(e *Extension) bool {
 	open := func(text string) bool { return strings.HasPrefix(text, ">") && !strings.Contains(text, "<") }
 	return slices.ContainsFunc(e.Torch, open) && !t.Trait("stable-abi", e.Package, version.Of(e.Release)) &&
@@ -503,7 +504,7 @@ func (t *Tables) CompiledForOlder(e *Extension) bool {
 
 // LeastCapability returns the first compute capability that a package's project says it supports, with its source; not
 // known where it says none.
-func (t *Tables) LeastCapability(name string, release version.Number) (version.Capability, Sources) {
+func (t *Tables) LeastCapability(name string, release version.Number) (version.Capability, sheet.Sources) {
 	for _, r := range Rows[Trait](t) {
 		if text, ok := strings.CutPrefix(r.Trait, "least-"); ok && r.Package == name && r.Releases.Has(release) {
 			least, _ := version.ParseCapability(text) // the linter has its form

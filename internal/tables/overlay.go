@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cudacompat/data"
+	"cudacompat/internal/tables/sheet"
 )
 
 // LoadOver returns the embedded tables with the rows of over laid on them, all of it linted: a row takes the place of
@@ -19,7 +20,7 @@ func LoadOver(over fs.FS) (*Tables, error) {
 	}
 	found := false
 	for _, e := range entries {
-		isTable := slices.ContainsFunc(sheets, func(s sheet) bool { return s.file() == e.Name() })
+		isTable := slices.ContainsFunc(sheets, func(s sheet.Sheet) bool { return s.FindPath() == e.Name() })
 		if !isTable && strings.HasSuffix(e.Name(), ".csv") {
 			return nil, fmt.Errorf("%s: there is no such table; they are %s", e.Name(), strings.Join(Names(), ", "))
 		}
@@ -29,7 +30,7 @@ func LoadOver(over fs.FS) (*Tables, error) {
 		return nil, fmt.Errorf("there is no table: neither TABLE.csv (%s) nor a directory signature",
 			strings.Join(Names(), ", "))
 	}
-	return load(layers{over: over, under: data.FS}, false)
+	return load(sheet.Layers{Over: over, Under: data.FS}, false)
 }
 
 // LoadBundle returns the embedded tables with those of a bundle in their places, whole: a row that the bundle has no
@@ -39,6 +40,6 @@ func LoadBundle(files fs.FS, date string) (*Tables, bool, error) {
 	if date < Embedded().Checked() {
 		return Embedded(), false, nil
 	}
-	t, err := load(layers{over: files, under: data.FS, whole: true}, false)
+	t, err := load(sheet.Layers{Over: files, Under: data.FS, Whole: true}, false)
 	return t, true, err
 }

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+
+	"cudacompat/internal/tables/sheet"
 )
 
 // maxParts is how many keys of a table are read by themselves: about what the packages of one environment come to.
@@ -19,13 +21,13 @@ type parts struct {
 	byType map[reflect.Type]*part
 }
 
-// forWhole returns where the whole table is read from: the text that parts of it were read of, so that its file is opened
-// once. From then on no parts are read.
-func (p *parts) forWhole(of reflect.Type, from layers) layers {
+// forWhole returns where the whole table is read from: the text that parts of it were read of, so that its file is
+// opened once. From then on no parts are read.
+func (p *parts) forWhole(of reflect.Type, from sheet.Layers) sheet.Layers {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if read := p.byType[of]; read != nil && read.text != nil {
-		from.under = oneFile(read.text)
+		from.Under = oneFile(read.text)
 	}
 	p.set(of, &part{whole: true})
 	return from
@@ -50,14 +52,14 @@ type part struct {
 func partOf[T any](t *Tables, key string) (rows []T, ok bool) {
 	of := reflect.TypeFor[T]()
 	s := sheetFor(of)
-	if t.from.over != nil || !s.form.sorted || strings.ContainsAny(key, "\",\r\n") {
+	if t.from.Over != nil || !s.Form.Sorted || strings.ContainsAny(key, "\",\r\n") {
 		return nil, false
 	}
 	t.parts.mu.Lock()
 	defer t.parts.mu.Unlock()
 	p := t.parts.byType[of]
 	if p == nil {
-		text, err := fs.ReadFile(t.from.under, s.file())
+		text, err := fs.ReadFile(t.from.Under, s.FindPath())
 		if err != nil {
 			return nil, false // reading the whole table says why
 		}
@@ -73,11 +75,11 @@ func partOf[T any](t *Tables, key string) (rows []T, ok bool) {
 	if len(p.rows) >= maxParts {
 		return nil, false
 	}
-	read, err := readTable[T](s, layers{under: oneFile(linesOf(p.text, key))}, lintedBefore)
+	read, err := sheet.ReadTable[T](s, sheet.Layers{Under: oneFile(linesOf(p.text, key))}, sheet.SkipCheck)
 	if err != nil {
 		return nil, false
 	}
-	rows = read.(table[T]).rows
+	rows = read.(sheet.Table[T]).Rows
 	p.rows[key] = rows
 	return rows, true
 }

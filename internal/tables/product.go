@@ -126,7 +126,7 @@ func (p *Product) KnownFrom(t *Tables) version.Number {
 // driver of its own.
 func (t *Tables) instances() error {
 	s, _ := sheetNamed("ec2")
-	g, err := s.grid(t.from)
+	g, err := s.ReadGrid(t.from)
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (t *Tables) instances() error {
 			}
 		}
 		if row.GRID != "yes" && row.FirstBranch.Compare(want) != 0 {
-			return g.places[i](column).error(fmt.Errorf("the first driver of %s is %s (product.csv, gpu.csv)", row.GPU, want))
+			return g.Places[i](column).WrapError(fmt.Errorf("the first driver of %s is %s (product.csv, gpu.csv)", row.GPU, want))
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/tables/sheet"
 )
 
 // Proof is what a row rests on.
@@ -73,31 +74,31 @@ func origins(source []string) []string {
 func (t *Tables) proofs() error {
 	for _, table := range provenTables {
 		s, _ := sheetNamed(table)
-		g, err := s.grid(t.from)
+		g, err := s.ReadGrid(t.from)
 		if err != nil {
 			return err
 		}
 		for i := range g.Rows {
-			if _, err := g.proof(i); err != nil {
-				return g.places[i](g.Column("verified")).error(fmt.Errorf("verified: %w", err))
+			if _, err := readProof(g, i); err != nil {
+				return g.Places[i](g.Column("verified")).WrapError(fmt.Errorf("verified: %w", err))
 			}
 		}
 	}
 	return nil
 }
 
-func (g Grid) proof(row int) (Proof, error) {
-	return proofOf(g.Cell(row, "verified"), SourcesOf(g.Cell(row, "source")))
+func readProof(g sheet.Grid, row int) (Proof, error) {
+	return proofOf(g.Cell(row, "verified"), sheet.SourcesOf(g.Cell(row, "source")))
 }
 
-// Proven counts the rows of each proof; false for a table that does not say.
-func (g Grid) Proven() (map[Proof]int, bool) {
+// CountProofs counts the rows of each proof; false for a table that does not say.
+func CountProofs(g sheet.Grid) (map[Proof]int, bool) {
 	if !slices.Contains(provenTables, g.Table) {
 		return nil, false
 	}
 	count := map[Proof]int{}
 	for i := range g.Rows {
-		if p, err := g.proof(i); err == nil {
+		if p, err := readProof(g, i); err == nil {
 			count[p]++
 		}
 	}

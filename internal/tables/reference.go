@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"cudacompat/internal/tables/sheet"
 	"cudacompat/internal/version"
 )
 
@@ -67,13 +68,13 @@ func knowsVariant(t *Tables, text string) bool {
 
 // references checks that rows name only things that other tables know. Every table has been linted before.
 func (t *Tables) references() error {
-	grids := map[string]Grid{}
+	grids := map[string]sheet.Grid{}
 	for _, r := range references {
 		g, ok := grids[r.table]
 		if !ok {
 			s, _ := sheetNamed(r.table)
 			var err error
-			if g, err = s.grid(t.from); err != nil {
+			if g, err = s.ReadGrid(t.from); err != nil {
 				return err
 			}
 			grids[r.table] = g
@@ -85,20 +86,20 @@ func (t *Tables) references() error {
 	return nil
 }
 
-func (r reference) check(t *Tables, g Grid) error {
+func (r reference) check(t *Tables, g sheet.Grid) error {
 	column := g.Column(r.column)
 	if column < 0 {
 		return fmt.Errorf("%s.csv has no column %q to refer from", r.table, r.column)
 	}
 	known := map[string]bool{} // few names stand in many rows
 	for i, row := range g.Rows {
-		items, isList := g.list(column, row[column])
+		items, isList := g.SplitCell(column, row[column])
 		if !isList && row[column] != "" {
 			items = []string{row[column]}
 		}
 		for _, item := range items {
 			if !known[item] && !r.known(t, item) {
-				return g.places[i](column).error(errors.New(r.column + ": " + item + " is not in " + r.in + ".csv"))
+				return g.Places[i](column).WrapError(errors.New(r.column + ": " + item + " is not in " + r.in + ".csv"))
 			}
 			known[item] = true
 		}

@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"cudacompat/internal/tables/sheet"
 	"cudacompat/internal/version" // CuDNN is one release of cuDNN for one CUDA family.
 	// "9.10.2"
 	// family, "12"
@@ -109,8 +110,8 @@ func (e *Extension) Family() version.Number { return version.Of(strings.Join(e.C
 // ownIndexes are the package indexes of projects, by release and variant.
 var ownIndexes = map[string]string{"vllm": "https://wheels.vllm.ai/%s/%s"}
 
-// Index returns the package index that has the release, if that is the project's own: "https://wheels.vllm.ai/0.30.0/cu129".
-// The variant is then the local part of the version.
+// Index returns the package index that has the release, if that is the project's own:
+// "https://wheels.vllm.ai/0.30.0/cu129". The variant is then the local part of the version.
 func (e *Extension) Index() string {
 	if form := ownIndexes[e.Package]; form != "" && strings.HasPrefix(e.Variant, "cu") {
 		return fmt.Sprintf(form, e.Release, e.Variant)
@@ -121,7 +122,8 @@ func (e *Extension) Index() string {
 // partsIndexes are the package indexes on which projects have the CUDA parts of a release, by variant.
 var partsIndexes = map[string]string{"sglang": "https://docs.sglang.ai/whl/%s"}
 
-// PartsIndex returns the package index that has the CUDA parts of the release. The release itself is on the installer's.
+// PartsIndex returns the package index that has the CUDA parts of the release. The release itself is on the
+// installer's.
 func (e *Extension) PartsIndex() string {
 	if form := partsIndexes[e.Package]; form != "" && strings.HasPrefix(e.Variant, "cu") {
 		return fmt.Sprintf(form, e.Variant)
@@ -196,7 +198,7 @@ type Chip struct {
 	FirstBranch  version.Number     `csv:"first_branch"` // first driver that knows it
 	LastBranch   version.Number     `csv:"last_branch"`  // last branch that drives it; not known: still does
 	OpenModule   string             `csv:"open_module"`  // "required", "supported" or "unsupported"
-	Names        NameList           `csv:"names"`        // as NVML prints them, without "NVIDIA "
+	Names        sheet.NameList     `csv:"names"`        // as NVML prints them, without "NVIDIA "
 	PCIIDs       []string           `csv:"pci_ids"`      // device ids of vendor 10de
 	Origin
 }
@@ -346,25 +348,25 @@ type Hand struct {
 
 // Signature is a line that programs, drivers or kernels print, and what it means.
 type Signature struct {
-	ID      string  `csv:"line"`
-	Cause   string  `csv:"cause"`
-	Blame   string  `csv:"blame"`
-	Rule    string  `csv:"rule"`
-	Weight  string  `csv:"weight"`
-	Needs   string  `csv:"needs"`
-	Reads   string  `csv:"reads"`
-	Async   string  `csv:"async"`
-	Passes  string  `csv:"passes"` // root: the line names what failed; echo: it passes on what another line names
-	Literal Several `csv:"literal"`
-	Pattern string  `csv:"pattern"`
-	Because string  `csv:"because"`
-	Do      Several `csv:"do"`
-	Seen    string  `csv:"seen"`
+	ID      string        `csv:"line"`
+	Cause   string        `csv:"cause"`
+	Blame   string        `csv:"blame"`
+	Rule    string        `csv:"rule"`
+	Weight  string        `csv:"weight"`
+	Needs   string        `csv:"needs"`
+	Reads   string        `csv:"reads"`
+	Async   string        `csv:"async"`
+	Passes  string        `csv:"passes"` // root: the line names what failed; echo: it passes on what another line names
+	Literal sheet.Several `csv:"literal"`
+	Pattern string        `csv:"pattern"`
+	Because string        `csv:"because"`
+	Do      sheet.Several `csv:"do"`
+	Seen    string        `csv:"seen"`
 	Origin
 	Checked string `csv:"checked"` // ISO date on which the thread was read
 }
 
 // Origin is where a row comes from: every table ends in this column. When it was read, lock.json says.
 type Origin struct {
-	Source Sources `csv:"source"` // https addresses, or "wheel NAME sha256:…" (or "sdist …") where it was read
+	Source sheet.Sources `csv:"source"` // https addresses, or "wheel NAME sha256:…" (or "sdist …") where it was read
 }

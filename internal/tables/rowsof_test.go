@@ -78,7 +78,7 @@ func TestOwnRowsOfAKey(t *testing.T) {
 
 // TestPartOf compares the rows that are read for one key with those of the whole table, for each key.
 func TestPartOf(t *testing.T) {
-	whole := tableOf[Extension](Open(data.FS)).byKey()
+	whole := tableOf[Extension](Open(data.FS)).ByKey()
 	if len(whole) < 10 {
 		t.Fatalf("only %d packages in the table", len(whole))
 	}

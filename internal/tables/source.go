@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"cudacompat/data"
+	"cudacompat/internal/tables/sheet"
 )
 
 // Source is one table by which a report was made.
@@ -51,14 +52,16 @@ func Digest(sources []Source) string {
 
 // Checked returns the ISO date on which any source of the tables was last read.
 func (t *Tables) Checked() string {
-	if t.from.under == data.FS && t.from.over == nil && data.Dates != "" {
+	if t.from.Under == data.FS && t.from.Over == nil && data.Dates != "" {
 		return embeddedSources()[allTables].Date
 	}
-	return t.lock().newest()
+	return t.lock().FindNewest()
 }
 
 // DayOf returns how old what sources say in a table is.
-func (t *Tables) DayOf(table string, sources []string) string { return t.lock().dayOf(table, sources) }
+func (t *Tables) DayOf(table string, sources []string) string {
+	return t.lock().FindDay(table, sources)
+}
 
 // allTables stands in dates.txt for all tables together.
 const allTables = "all"
@@ -70,22 +73,22 @@ func (t *Tables) Dates() (string, error) {
 		return "", err
 	}
 	var text strings.Builder
-	fmt.Fprintln(&text, allTables, t.lock().newest(), Digest(sources))
+	fmt.Fprintln(&text, allTables, t.lock().FindNewest(), Digest(sources))
 	for _, s := range sources {
 		fmt.Fprintln(&text, s.Name, s.Date, s.Hash)
 	}
 	return text.String(), nil
 }
 
-func (t *Tables) source(s sheet) (Source, error) {
-	if source, ok := t.from.sourceOf(s); ok {
+func (t *Tables) source(s sheet.Sheet) (Source, error) {
+	if source, ok := findEmbedded(t.from, s); ok {
 		return source, nil
 	}
-	text, err := textOf(t.from.under, s.file())
+	text, err := textOf(t.from.Under, s.FindPath())
 	if err != nil {
 		return Source{}, err
 	}
-	own, err := textOf(t.from.over, s.file())
+	own, err := textOf(t.from.Over, s.FindPath())
 	if err != nil {
 		return Source{}, err
 	}
@@ -93,8 +96,8 @@ func (t *Tables) source(s sheet) (Source, error) {
 		own = nil
 	}
 	hash := sha256.Sum256(slices.Concat(text, own))
-	g, err := s.grid(t.from)
-	return Source{s.name, t.lock().dateOf(g), hex.EncodeToString(hash[:]), len(own) > 0}, err
+	g, err := s.ReadGrid(t.from)
+	return Source{s.Name, t.lock().FindDate(g), hex.EncodeToString(hash[:]), len(own) > 0}, err
 }
 
 // embeddedSources are what data.Dates says of the embedded tables, by their names.
@@ -107,12 +110,12 @@ var embeddedSources = sync.OnceValue(func() map[string]Source {
 	return list
 })
 
-// sourceOf returns what data.Dates says of an embedded table over which nothing is laid.
-func (l layers) sourceOf(s sheet) (Source, bool) {
-	if l.under != data.FS || l.over != nil {
+// findEmbedded returns what data.Dates says of an embedded table over which nothing is laid.
+func findEmbedded(l sheet.Layers, s sheet.Sheet) (Source, bool) {
+	if l.Under != data.FS || l.Over != nil {
 		return Source{}, false
 	}
-	source, ok := embeddedSources()[s.name]
+	source, ok := embeddedSources()[s.Name]
 	return source, ok
 }
 

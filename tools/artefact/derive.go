@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"cudacompat/internal/tables"
+	"cudacompat/internal/tables/sheet"
 )
 
 // Derive returns the cells that follow from others, as changes. Nobody types them, and a line of hand.csv overrides
@@ -108,7 +108,7 @@ func (d *Data) chip(product string) int {
 func (d *Data) Apply(c Change) {
 	g := d.grids[c.Table]
 	i, found := slices.BinarySearchFunc(g.Rows, c.Key, func(row, key []string) int {
-		return tables.CompareKeys(row[:len(key)], key)
+		return sheet.CompareKeys(row[:len(key)], key)
 	})
 	rows := slices.Clone(g.Rows)
 	if found {

@@ -14,14 +14,15 @@ import (
 	"time"
 
 	"cudacompat/internal/tables"
+	"cudacompat/internal/tables/sheet"
 )
 
 // Lock is data/lock.json, for writing.
-type Lock tables.Lock
+type Lock sheet.Lock
 
 // ReadLock reads the lock in a directory of tables; without one, nothing was read yet.
 func ReadLock(dir string) (Lock, error) {
-	lock, err := tables.ReadLock(os.DirFS(dir))
+	lock, err := sheet.ReadLock(os.DirFS(dir))
 	return Lock(lock), err
 }
 
@@ -39,7 +40,7 @@ func (l Lock) Match(list []Listed) {
 	for _, listed := range list {
 		one := l[listed.ID]
 		if one == nil {
-			one = &tables.Locked{}
+			one = &sheet.Locked{}
 			l[listed.ID] = one
 		}
 		one.Tables, one.Projects, one.Address = listed.Tables, slices.Concat(listed.Projects, listed.Beside), listed.Address
@@ -48,7 +49,7 @@ func (l Lock) Match(list []Listed) {
 		}
 		one.Fixed, one.ByHand = listed.fixed(), listed.Reader == typed
 	}
-	maps.DeleteFunc(l, func(id string, _ *tables.Locked) bool {
+	maps.DeleteFunc(l, func(id string, _ *sheet.Locked) bool {
 		return !slices.ContainsFunc(list, func(listed Listed) bool { return listed.ID == id })
 	})
 }
@@ -136,7 +137,7 @@ func (s *Source) Gone(ctx context.Context, l Listed) ([]string, error) {
 		}
 		prefix := "wheel " + strings.ReplaceAll(project, "-", "_") + "-"
 		for _, sources := range s.data.sources {
-			for _, source := range tables.SourcesOf(sources) {
+			for _, source := range sheet.SourcesOf(sources) {
 				_, sum, _ := strings.Cut(source, "sha256:")
 				if strings.HasPrefix(source, prefix) && !there[sum] {
 					stops = append(stops, fmt.Sprintf("%s: %s is not on its list any more", l.ID, source))

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"cudacompat/internal/tables"
+	"cudacompat/internal/tables/sheet"
 )
 
 // chip is a chip's row in the table of GPUs.
@@ -79,7 +79,7 @@ func (k *knowledge) rows(address string) []Row {
 	}
 	source := address + "/blob/" + k.releases[len(k.releases)-1].Version + "/README.md"
 	var rows []Row
-	for _, id := range slices.SortedFunc(maps.Keys(k.names), tables.CompareNaturally) {
+	for _, id := range slices.SortedFunc(maps.Keys(k.names), sheet.CompareNaturally) {
 		if !newer[k.names[id]] {
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cudacompat/internal/tables"
+	"cudacompat/internal/tables/sheet"
 )
 
 // unsealed are the tables whose lines are linted by themselves: a signature must match the line that it shows.
@@ -30,8 +31,8 @@ func (d *Data) vouchers(lock Lock) (rows map[vouched][]string, complaints []stri
 				continue
 			}
 			line := lineOf(name, row)
-			for _, source := range tables.SourcesOf(g.Cell(i, "source")) {
-				id := tables.Lock(lock).Origin(name, source)
+			for _, source := range sheet.SourcesOf(g.Cell(i, "source")) {
+				id := sheet.Lock(lock).Origin(name, source)
 				switch {
 				case id == "":
 					complaints = append(complaints, fmt.Sprintf("%s.csv: %s: no entry of sources.toml knows %s", name,
@@ -100,8 +101,8 @@ func (d *Data) Altered(lock Lock, id string) map[string]bool {
 }
 
 // Seal writes down which rows each source vouches for as they are now: those that a program has read (all where ids is
-// nil), and, as of today, the pages that a person has read. The other pages of the same rows keep their day. Pages that no
-// row names any more are forgotten.
+// nil), and, as of today, the pages that a person has read. The other pages of the same rows keep their day. Pages that
+// no row names any more are forgotten.
 func (d *Data) Seal(lock Lock, ids, pages []string) {
 	rows, _ := d.vouchers(lock)
 	for id, one := range lock {
@@ -111,7 +112,7 @@ func (d *Data) Seal(lock Lock, ids, pages []string) {
 		case ids == nil || slices.Contains(ids, id):
 			one.Rows, one.Marks = sealOf(rows[vouched{id, ""}]), marksOf(rows[vouched{id, ""}])
 		}
-		maps.DeleteFunc(one.Pages, func(page string, _ tables.Page) bool { return rows[vouched{id, page}] == nil })
+		maps.DeleteFunc(one.Pages, func(page string, _ sheet.Page) bool { return rows[vouched{id, page}] == nil })
 		maps.DeleteFunc(one.Overruled, func(cell, _ string) bool { return !d.hasLine(cell) })
 	}
 	for v, lines := range rows {
@@ -119,13 +120,13 @@ func (d *Data) Seal(lock Lock, ids, pages []string) {
 			continue
 		}
 		if lock[v.id].Pages == nil {
-			lock[v.id].Pages = map[string]tables.Page{}
+			lock[v.id].Pages = map[string]sheet.Page{}
 		}
-		lock[v.id].Pages[v.page] = tables.Page{Read: time.Now().Format(time.DateOnly), Rows: sealOf(lines)}
+		lock[v.id].Pages[v.page] = sheet.Page{Read: time.Now().Format(time.DateOnly), Rows: sealOf(lines)}
 		for other, of := range rows {
 			page := lock[other.id].Pages[other.page]
 			if page.Read != "" && slices.ContainsFunc(of, func(line string) bool { return slices.Contains(lines, line) }) {
-				lock[other.id].Pages[other.page] = tables.Page{Read: page.Read, Rows: sealOf(of)}
+				lock[other.id].Pages[other.page] = sheet.Page{Read: page.Read, Rows: sealOf(of)}
 			}
 		}
 	}
@@ -136,8 +137,8 @@ func (d *Data) Seal(lock Lock, ids, pages []string) {
 func (d *Data) Follow(lock Lock, changes []Change) {
 	rows, _ := d.vouchers(lock)
 	for _, c := range changes {
-		for _, source := range tables.SourcesOf(c.New[slices.Index(c.Columns, "source")]) {
-			id := tables.Lock(lock).Origin(c.Table, source)
+		for _, source := range sheet.SourcesOf(c.New[slices.Index(c.Columns, "source")]) {
+			id := sheet.Lock(lock).Origin(c.Table, source)
 			if id == "" || !lock[id].Typed() {
 				continue
 			}
@@ -146,9 +147,9 @@ func (d *Data) Follow(lock Lock, changes []Change) {
 				page.Read = time.Now().Format(time.DateOnly)
 			}
 			if lock[id].Pages == nil {
-				lock[id].Pages = map[string]tables.Page{}
+				lock[id].Pages = map[string]sheet.Page{}
 			}
-			lock[id].Pages[source] = tables.Page{Read: page.Read, Rows: sealOf(rows[vouched{id, source}])}
+			lock[id].Pages[source] = sheet.Page{Read: page.Read, Rows: sealOf(rows[vouched{id, source}])}
 		}
 	}
 }
@@ -216,7 +217,7 @@ func (d *Data) firstNaming(page string) string {
 	for _, name := range tables.Names() {
 		g := d.grids[name]
 		for i, row := range g.Rows {
-			if slices.Contains(tables.SourcesOf(g.Cell(i, "source")), page) {
+			if slices.Contains(sheet.SourcesOf(g.Cell(i, "source")), page) {
 				return name + ".csv: " + strings.Join(row[:g.Keys], " ") + ", or another row that names it,"
 			}
 		}
@@ -238,8 +239,8 @@ func (d *Data) unread(list []Listed, lock Lock) []string {
 		g := d.grids[name]
 		for i, row := range g.Rows {
 			columns, all := slices.Clone(ours), true
-			for _, source := range tables.SourcesOf(g.Cell(i, "source")) {
-				id := tables.Lock(lock).Origin(name, source)
+			for _, source := range sheet.SourcesOf(g.Cell(i, "source")) {
+				id := sheet.Lock(lock).Origin(name, source)
 				all = all && id != "" && !lock[id].Typed()
 				columns = append(columns, fills[id]...)
 			}

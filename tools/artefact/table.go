@@ -14,13 +14,14 @@ import (
 	"strings"
 
 	"cudacompat/internal/tables"
+	"cudacompat/internal/tables/sheet"
 )
 
 // Data is the directory of the tables.
 type Data struct {
 	Dir     string
-	grids   map[string]tables.Grid // by table
-	sources map[string]string      // of every row, by table
+	grids   map[string]sheet.Grid // by table
+	sources map[string]string     // of every row, by table
 	// What follows for the cells for which hand.csv has a line, by "table key column".
 	following map[string]string
 }
@@ -31,7 +32,7 @@ func OpenData(dir string) (*Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Data{Dir: dir, grids: map[string]tables.Grid{}, sources: map[string]string{}, following: map[string]string{}}
+	d := &Data{Dir: dir, grids: map[string]sheet.Grid{}, sources: map[string]string{}, following: map[string]string{}}
 	for _, name := range tables.Names() {
 		g, err := loaded.Grid(name)
 		if err != nil {
@@ -175,7 +176,7 @@ func (c *Change) mergeSources(row Row) {
 	})
 	// A page replaces the one that said the same before: the next driver's manifest replaces the last one's.
 	var kept []string
-	for _, have := range tables.SourcesOf(cell) {
+	for _, have := range sheet.SourcesOf(cell) {
 		for prefix, now := range row.Sources {
 			if strings.HasPrefix(prefix, "https://") && strings.HasPrefix(have, prefix) {
 				seen[prefix], have = true, now
@@ -279,7 +280,7 @@ func replaceRow(name string, c Change) error {
 		return errors.New("rows are quoted in another way than they would be written; only what changes may differ")
 	}
 	i, found := slices.BinarySearchFunc(records[1:], c.Key, func(record, key []string) int {
-		return tables.CompareKeys(record[:len(key)], key)
+		return sheet.CompareKeys(record[:len(key)], key)
 	})
 	if found {
 		records[i+1] = c.New

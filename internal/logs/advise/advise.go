@@ -12,11 +12,11 @@ import (
 	"sync"
 
 	"cudacompat/internal/lazyregexp"
-	"cudacompat/internal/tables"
+	"cudacompat/internal/tables/sheet"
 )
 
 // Mark separates the text of a step from its condition: "lower --max-model-len\tfor program vllm".
-const Mark = tables.StepNeeds
+const Mark = sheet.StepNeeds
 
 // Plain returns a step without its conditions.
 func Plain(step string) string {

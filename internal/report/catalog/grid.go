@@ -11,11 +11,11 @@ import (
 
 	"cudacompat/internal/report"
 	"cudacompat/internal/report/layout"
-	"cudacompat/internal/tables"
+	"cudacompat/internal/tables/sheet"
 )
 
 // GridFormats lists every format of a table.
-var GridFormats = []report.Format[tables.Grid]{
+var GridFormats = []report.Format[sheet.Grid]{
 	{Name: "text", Write: gridText},
 	{Name: "json", Write: gridJSON},
 	{Name: "csv", Write: gridCSV},
@@ -23,7 +23,7 @@ var GridFormats = []report.Format[tables.Grid]{
 }
 
 // gridJSON writes an array of objects with the table's header as names, in its order. Every value is text.
-func gridJSON(w io.Writer, g tables.Grid, _ layout.Style) error {
+func gridJSON(w io.Writer, g sheet.Grid, _ layout.Style) error {
 	rows := make([]object, 0, len(g.Rows))
 	for _, row := range g.Rows {
 		rows = append(rows, object{g.Columns, row})
@@ -56,7 +56,7 @@ func separator(i int) string {
 }
 
 // gridCSV writes the rows as in their file.
-func gridCSV(w io.Writer, g tables.Grid, _ layout.Style) error {
+func gridCSV(w io.Writer, g sheet.Grid, _ layout.Style) error {
 	c := csv.NewWriter(w)
 	if err := c.Write(g.Columns); err != nil {
 		return err
@@ -65,7 +65,7 @@ func gridCSV(w io.Writer, g tables.Grid, _ layout.Style) error {
 }
 
 // gridMarkdown writes a pipe table with every column.
-func gridMarkdown(w io.Writer, g tables.Grid, _ layout.Style) error {
+func gridMarkdown(w io.Writer, g sheet.Grid, _ layout.Style) error {
 	var b strings.Builder
 	line := func(cells []string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
 	line(g.Columns)
@@ -83,7 +83,7 @@ func gridMarkdown(w io.Writer, g tables.Grid, _ layout.Style) error {
 
 // gridText writes the columns that fit the screen, the key's first. --all shows every column. If a few rows do not fit,
 // it writes them as records.
-func gridText(w io.Writer, g tables.Grid, s layout.Style) error {
+func gridText(w io.Writer, g sheet.Grid, s layout.Style) error {
 	shown, left := chooseColumns(g, columnWidths(g), s)
 	var b strings.Builder
 	if 0 < len(g.Rows) && len(g.Rows) <= 5 && slices.ContainsFunc(left,
@@ -105,7 +105,7 @@ func gridText(w io.Writer, g tables.Grid, s layout.Style) error {
 }
 
 // gridLines writes the header and one line for each row.
-func gridLines(b *strings.Builder, g tables.Grid, shown []int, s layout.Style) {
+func gridLines(b *strings.Builder, g sheet.Grid, shown []int, s layout.Style) {
 	var rows [][]string
 	for _, row := range append([][]string{g.Columns}, g.Rows...) {
 		var cells []string
@@ -124,7 +124,7 @@ func gridLines(b *strings.Builder, g tables.Grid, shown []int, s layout.Style) {
 
 // gridRecords writes a paragraph for each row, with a line for each column that has a value. It omits sources, which
 // are too long.
-func gridRecords(b *strings.Builder, g tables.Grid, s layout.Style) {
+func gridRecords(b *strings.Builder, g sheet.Grid, s layout.Style) {
 	pad := 0
 	for _, name := range g.Columns[g.Keys:] {
 		pad = max(pad, len(name))
@@ -143,7 +143,7 @@ func gridRecords(b *strings.Builder, g tables.Grid, s layout.Style) {
 	}
 }
 
-func columnWidths(g tables.Grid) []int {
+func columnWidths(g sheet.Grid) []int {
 	widths := make([]int, len(g.Columns))
 	for i, name := range g.Columns {
 		widths[i] = utf8.RuneCountInString(name)
@@ -155,7 +155,7 @@ func columnWidths(g tables.Grid) []int {
 }
 
 // chooseColumns takes the key, and then the other columns in order as long as they fit. It omits empty columns.
-func chooseColumns(g tables.Grid, widths []int, s layout.Style) (shown []int, left []string) {
+func chooseColumns(g sheet.Grid, widths []int, s layout.Style) (shown []int, left []string) {
 	used := 0
 	for i, name := range g.Columns {
 		empty := len(g.Rows) > 0 && !slices.ContainsFunc(g.Rows, func(row []string) bool { return row[i] != "" })

@@ -5,13 +5,13 @@ import (
 	"testing"
 
 	"cudacompat/internal/report/layout"
-	"cudacompat/internal/tables"
+	"cudacompat/internal/tables/sheet"
 )
 
 // TestNarrowGrids checks that a narrow screen shows a few rows as records, and no rows as the header, which shows what
 // was asked.
 func TestNarrowGrids(t *testing.T) {
-	g := tables.Grid{Table: "driver", Keys: 1, Columns: []string{"branch", "a-column-that-is-wide", "another-wide-column", "source"},
+	g := sheet.Grid{Table: "driver", Keys: 1, Columns: []string{"branch", "a-column-that-is-wide", "another-wide-column", "source"},
 		Rows: [][]string{{"580", "of thirty characters, or so on", "of thirty characters, or so on", "https://example.com"}}}
 	write := func() string {
 		var b strings.Builder

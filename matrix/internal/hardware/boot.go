@@ -3,7 +3,7 @@ package hardware
 import (
 	"slices"
 
-	"cudacompat/internal/tables"
+	"cudacompat/internal/tables/sheet"
 )
 
 // BootKernel returns the running kernel. At rest it returns the boot loader's default kernel, otherwise the newest. It
@@ -15,7 +15,7 @@ func (m *Machine) BootKernel() (kernel, from string) {
 	case m.Facts.Machine.Boot != "":
 		return m.Facts.Machine.Boot, m.Facts.Machine.BootFrom
 	case len(m.Facts.Machine.Kernels) > 0:
-		return slices.MaxFunc(m.Facts.Machine.Kernels, tables.CompareNaturally), "the newest of /lib/modules"
+		return slices.MaxFunc(m.Facts.Machine.Kernels, sheet.CompareNaturally), "the newest of /lib/modules"
 	}
 	return "", ""
 }

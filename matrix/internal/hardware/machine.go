@@ -13,6 +13,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
+	"cudacompat/internal/tables/sheet"
 	"cudacompat/internal/version"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
@@ -245,7 +246,7 @@ func (m *Machine) BootModule() *Module {
 		if module.Kernel == cmp.Or(boot, m.Facts.System.Kernel) {
 			return module
 		}
-		if newest == nil || tables.CompareNaturally(newest.Kernel, module.Kernel) < 0 {
+		if newest == nil || sheet.CompareNaturally(newest.Kernel, module.Kernel) < 0 {
 			newest = module
 		}
 	}

@@ -1,4 +1,4 @@
-package tables
+package sheet
 
 import (
 	"fmt"
@@ -35,10 +35,10 @@ func (g Grid) Where(filters ...Filter) (Grid, error) {
 			return g, err
 		}
 		kept := g
-		kept.Rows, kept.places = nil, nil
+		kept.Rows, kept.Places = nil, nil
 		for i, row := range g.Rows {
 			if keep(row) {
-				kept.Rows, kept.places = append(kept.Rows, row), append(kept.places, g.places[i])
+				kept.Rows, kept.Places = append(kept.Rows, row), append(kept.Places, g.Places[i])
 			}
 		}
 		g = kept
@@ -61,7 +61,7 @@ func (g Grid) keep(f Filter) (func(row []string) bool, error) {
 	case "!=":
 		return func(row []string) bool { return !g.equals(i, row[i], f.Value) }, nil
 	}
-	if _, isList := g.list(i, ""); isList {
+	if _, isList := g.SplitCell(i, ""); isList {
 		return nil, fmt.Errorf("the column %q of %s is a list: only = and != can be asked of it", f.Column, g.Table)
 	}
 	in, err := inRange(f)
@@ -106,7 +106,7 @@ func (g Grid) keyHas(row []string, word string) bool {
 
 // equals compares a cell with a value: a list has it, a version begins with its parts (12.6.3 is 12.6), text is it.
 func (g Grid) equals(column int, cell, value string) bool {
-	if items, isList := g.list(column, cell); isList {
+	if items, isList := g.SplitCell(column, cell); isList {
 		return slices.ContainsFunc(items, func(item string) bool { return strings.EqualFold(item, value) })
 	}
 	if g.kinds[column] == reflect.TypeFor[version.Number]() && cell != "" {

@@ -1,4 +1,4 @@
-package tables
+package sheet
 
 import (
 	"reflect"
@@ -12,19 +12,20 @@ type Grid struct {
 	Keys    int // how many leading columns make the key
 	Rows    [][]string
 	kinds   []reflect.Type
-	places  []func(column int) place
-	lock    func() Lock
+	Places  []func(column int) Place
+	Lock    func() Lock
 }
 
-func (s sheet) grid(from layers) (Grid, error) {
-	columns := columnsOf(s.row)
-	g := Grid{Table: s.name, Keys: s.keys}
+// ReadGrid reads a table as text. It checks the header and the keys, but no cell.
+func (s Sheet) ReadGrid(from Layers) (Grid, error) {
+	columns := columnsOf(s.Row)
+	g := Grid{Table: s.Name, Keys: s.Keys}
 	for _, c := range columns {
 		g.Columns, g.kinds = append(g.Columns, c.name), append(g.kinds, c.kind)
 	}
 	err := from.each(s, columns, func(r record) error {
 		kept := r.copied()
-		g.Rows, g.places = append(g.Rows, kept.cells), append(g.places, kept.place)
+		g.Rows, g.Places = append(g.Rows, kept.cells), append(g.Places, kept.place)
 		return nil
 	})
 	return g, err
@@ -41,8 +42,8 @@ func (g Grid) Cell(row int, column string) string {
 	return ""
 }
 
-// list splits a cell whose column is a list.
-func (g Grid) list(column int, cell string) (items []string, isList bool) {
+// SplitCell splits a cell whose column is a list.
+func (g Grid) SplitCell(column int, cell string) (items []string, isList bool) {
 	switch g.kinds[column] {
 	case reflect.TypeFor[[]string](), reflect.TypeFor[NameList](), reflect.TypeFor[Sources]():
 		v := reflect.New(g.kinds[column])
@@ -59,18 +60,18 @@ func (g Grid) list(column int, cell string) (items []string, isList bool) {
 
 // Day returns how old what a row says is: as old as the oldest of its sources.
 func (g Grid) Day(row int) string {
-	if day := g.Cell(row, "checked"); day != "" || g.lock == nil {
+	if day := g.Cell(row, "checked"); day != "" || g.Lock == nil {
 		return day
 	}
-	return g.lock().dayOf(g.Table, SourcesOf(g.Cell(row, "source")))
+	return g.Lock().FindDay(g.Table, SourcesOf(g.Cell(row, "source")))
 }
 
 // Date returns how old the rows of the grid are: as the oldest of the sources that can change.
 func (g Grid) Date() string {
-	if g.lock == nil {
+	if g.Lock == nil {
 		return ""
 	}
-	return g.lock().dateOf(g)
+	return g.Lock().FindDate(g)
 }
 
 // WhyColumns returns the columns that Why can be asked for in a table: its own, and those that are worked out from

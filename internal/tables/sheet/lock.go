@@ -1,4 +1,4 @@
-package tables
+package sheet
 
 import (
 	"encoding/json"
@@ -105,9 +105,9 @@ func (l Lock) day(table, source string) (day string, fixed bool) {
 	return one.Fetched, one.Fixed
 }
 
-// dayOf returns the age of what sources say: the day of the oldest source that can change. If none can, it is the day
+// FindDay returns the age of what sources say: the day of the oldest source that can change. If none can, it is the day
 // on which they were last read.
-func (l Lock) dayOf(table string, sources []string) string {
+func (l Lock) FindDay(table string, sources []string) string {
 	oldest, newest := "", ""
 	for _, source := range sources {
 		switch day, fixed := l.day(table, source); {
@@ -124,8 +124,8 @@ func (l Lock) dayOf(table string, sources []string) string {
 	return newest
 }
 
-// newest returns the day on which any source was last read.
-func (l Lock) newest() string {
+// FindNewest returns the day on which any source was last read.
+func (l Lock) FindNewest() string {
 	day := ""
 	for _, one := range l {
 		day = max(day, one.Fetched)
@@ -136,8 +136,8 @@ func (l Lock) newest() string {
 	return day
 }
 
-// dateOf returns how old the rows of a grid are. Of a thread that a person read, the row itself says the day.
-func (l Lock) dateOf(g Grid) string {
+// FindDate returns how old the rows of a grid are. Of a thread that a person read, the row itself says the day.
+func (l Lock) FindDate(g Grid) string {
 	seen := map[string]bool{}
 	var sources []string
 	newest := ""
@@ -153,7 +153,7 @@ func (l Lock) dateOf(g Grid) string {
 	if newest != "" {
 		return newest
 	}
-	return l.dayOf(g.Table, sources)
+	return l.FindDay(g.Table, sources)
 }
 
 // isoDay reports whether a text is of the form 2026-11-21.

@@ -1,4 +1,4 @@
-package tables
+package sheet
 
 import (
 	"encoding"
@@ -61,16 +61,16 @@ func (n *NameList) UnmarshalText(text []byte) error {
 // MarshalText writes it back.
 func (n NameList) MarshalText() ([]byte, error) { return []byte(strings.Join(n, ";")), nil }
 
-// table is one table, read.
-type table[T any] struct {
-	rows  []T
-	byKey func() map[string][]T // by the first cell
+// Table is one table, read.
+type Table[T any] struct {
+	Rows  []T
+	ByKey func() map[string][]T // by the first cell
 }
 
-// readTable reads one table: the header names its columns exactly, every cell parses and passes the check, keys are
+// ReadTable reads one table: the header names its columns exactly, every cell parses and passes the check, keys are
 // unique and sorted. An error names file, line and column.
-func readTable[T any](s sheet, from layers, check cellCheck) (any, error) {
-	reader := rowReader{columns: columnsOf(s.row), check: check}
+func ReadTable[T any](s Sheet, from Layers, check CellCheck) (any, error) {
+	reader := rowReader{columns: columnsOf(s.Row), check: check}
 	var rows []T
 	var keys []string
 	err := from.each(s, reader.columns, func(r record) error {
@@ -85,7 +85,7 @@ func readTable[T any](s sheet, from layers, check cellCheck) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return table[T]{rows, sync.OnceValue(func() map[string][]T { return partsByKey(rows, keys) })}, nil
+	return Table[T]{rows, sync.OnceValue(func() map[string][]T { return partsByKey(rows, keys) })}, nil
 }
 
 // partsByKey makes a part of rows for each key; the rows of a key stand together, since tables are sorted.
@@ -103,25 +103,26 @@ func partsByKey[T any](rows []T, keys []string) map[string][]T {
 // record is one row of a table as text.
 type record struct {
 	cells []string
-	place func(column int) place
+	place func(column int) Place
 }
 
 // copied returns the record as it is read now: its cells and places outlive the reader's next one.
 func (r record) copied() record {
-	places := make([]place, len(r.cells))
+	places := make([]Place, len(r.cells))
 	for i := range places {
 		places[i] = r.place(i)
 	}
-	return record{slices.Clone(r.cells), func(column int) place { return places[column] }}
+	return record{slices.Clone(r.cells), func(column int) Place { return places[column] }}
 }
 
-// place is where a cell stands: line and column count from 1, columns in bytes.
-type place struct {
+// Place is where a cell stands: line and column count from 1, columns in bytes.
+type Place struct {
 	file         string
 	line, column int
 }
 
-func (p place) error(err error) error {
+// WrapError puts the place before an error.
+func (p Place) WrapError(err error) error {
 	return fmt.Errorf("%s:%d:%d: %w", p.file, p.line, p.column, err)
 }
 
@@ -131,12 +132,15 @@ type cellError struct {
 	err    error
 }
 
+// Error returns what is wrong with the cell.
 func (e *cellError) Error() string { return e.err.Error() }
+
+// Unwrap returns the error without the cell.
 func (e *cellError) Unwrap() error { return e.err }
 
 // eachLine calls visit for every line of a CSV, in order, and checks the header, the number of cells and the keys.
-func eachLine(fsys fs.FS, s sheet, columns []column, visit func(record) error) error {
-	file := s.file()
+func eachLine(fsys fs.FS, s Sheet, columns []column, visit func(record) error) error {
+	file := s.FindPath()
 	f, err := fsys.Open(file)
 	if err != nil {
 		return err
@@ -147,9 +151,9 @@ func eachLine(fsys fs.FS, s sheet, columns []column, visit func(record) error) e
 	if err != nil {
 		return parseError(file, err)
 	}
-	at := func(i int) place { line, column := r.FieldPos(i); return place{file, line, column} }
+	at := func(i int) Place { line, column := r.FieldPos(i); return Place{file, line, column} }
 	if i, err := checkHeader(header, columns); err != nil {
-		return at(min(i, len(header)-1)).error(err)
+		return at(min(i, len(header)-1)).WrapError(err)
 	}
 	var last []string
 	for {
@@ -160,23 +164,23 @@ func eachLine(fsys fs.FS, s sheet, columns []column, visit func(record) error) e
 		case err != nil:
 			return parseError(file, err)
 		}
-		if err := checkKey(last, cells[:s.keys]); err != nil {
-			return at(0).error(err)
+		if err := checkKey(last, cells[:s.Keys]); err != nil {
+			return at(0).WrapError(err)
 		}
 		if err := visit(record{cells, at}); err != nil {
 			return atPlace(at, err)
 		}
-		last = cells[:s.keys]
+		last = cells[:s.Keys]
 	}
 }
 
 // atPlace puts the place of the cell that is wrong before the error.
-func atPlace(at func(int) place, err error) error {
+func atPlace(at func(int) Place, err error) error {
 	column := 0
 	if cell := (*cellError)(nil); errors.As(err, &cell) {
 		column = cell.column
 	}
-	return at(column).error(err)
+	return at(column).WrapError(err)
 }
 
 // parseError returns what encoding/csv says of a file that is no table.
@@ -184,9 +188,9 @@ func parseError(file string, err error) error {
 	var parse *csv.ParseError
 	switch {
 	case errors.As(err, &parse):
-		return place{file, parse.Line, parse.Column}.error(parse.Err)
+		return Place{file, parse.Line, parse.Column}.WrapError(parse.Err)
 	case errors.Is(err, io.EOF):
-		return place{file, 1, 1}.error(errors.New("there is no header"))
+		return Place{file, 1, 1}.WrapError(errors.New("there is no header"))
 	}
 	return fmt.Errorf("%s: %w", file, err)
 }
@@ -232,7 +236,7 @@ func checkHeader(header []string, columns []column) (at int, err error) {
 // rowReader fills rows from their cells.
 type rowReader struct {
 	columns []column
-	check   cellCheck
+	check   CellCheck
 	above   []string // the cells of the row before
 }
 
@@ -292,15 +296,15 @@ func setCell(field reflect.Value, cell string) error {
 var sourceText = lazyregexp.New(
 	`^(https://\S+|(wheel|sdist) \S+ sha256:[0-9a-f]{64})( (https://\S+|(wheel|sdist) \S+ sha256:[0-9a-f]{64}))*$`)
 
-// cellCheck says what is wrong with a cell of a column, or with the field that was read from it.
-type cellCheck func(name, cell string, field reflect.Value) error
+// CellCheck says what is wrong with a cell of a column, or with the field that was read from it.
+type CellCheck func(name, cell string, field reflect.Value) error
 
-// lintedBefore returns the check of tables that were linted before: by Load, or, the embedded ones, by a test. It
+// SkipCheck returns the check of tables that were linted before: by Load, or, the embedded ones, by a test. It
 // spares a third of what a judgement costs.
-func lintedBefore(string, string, reflect.Value) error { return nil }
+func SkipCheck(string, string, reflect.Value) error { return nil }
 
-// checkCell holds what every table promises: a source one can open or hash, words that rules know.
-func checkCell(name, cell string, field reflect.Value) error {
+// CheckCell holds what every table promises: a source one can open or hash, words that rules know.
+func CheckCell(name, cell string, field reflect.Value) error {
 	if late, ok := field.Interface().(interface{ Valid() error }); ok { // what is read when it is first asked for
 		if err := late.Valid(); err != nil {
 			return err

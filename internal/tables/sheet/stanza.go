@@ -1,4 +1,4 @@
-package tables
+package sheet
 
 import (
 	"errors"
@@ -28,7 +28,7 @@ const several = " || "
 // StepNeeds stands between a step and what it needs the log to show, the "for" below its "do".
 const StepNeeds = "\tfor "
 
-// stanzas is a directory of files, one a family, with a field a line: for people to read, review and merge. A stanza of
+// Stanzas is a directory of files, one a family, with a field a line: for people to read, review and merge. A stanza of
 // a cause says what holds for the lines below it; a line may say better.
 //
 //	cause: index-out-of-range
@@ -42,11 +42,11 @@ const StepNeeds = "\tfor "
 //	seen: IndexError: index out of range in self
 //	source: https://github.com/fc2869/lo-fit/issues/1
 //	checked: 2026-11-21
-var stanzas = form{"*", false, eachStanza}
+var Stanzas = Form{"*", false, eachStanza}
 
 // eachStanza calls visit for every line of every file, the files by their names.
-func eachStanza(fsys fs.FS, s sheet, columns []column, visit func(record) error) error {
-	entries, err := fs.ReadDir(fsys, s.file())
+func eachStanza(fsys fs.FS, s Sheet, columns []column, visit func(record) error) error {
+	entries, err := fs.ReadDir(fsys, s.FindPath())
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func eachStanza(fsys fs.FS, s sheet, columns []column, visit func(record) error)
 		r.index[c.name] = i
 	}
 	for _, e := range entries {
-		r.file, r.number, r.cause = path.Join(s.file(), e.Name()), 0, nil
+		r.file, r.number, r.cause = path.Join(s.FindPath(), e.Name()), 0, nil
 		text, err := fs.ReadFile(fsys, r.file)
 		if err != nil {
 			return err
@@ -117,7 +117,7 @@ func (r *stanzaReader) field(line string) error {
 	i, known := r.index[name]
 	switch {
 	case !said || !known:
-		return r.at(0).error(fmt.Errorf("%q is none of the fields of this table", line))
+		return r.at(0).WrapError(fmt.Errorf("%q is none of the fields of this table", line))
 	case r.cells[i] == "":
 		r.cells[i] = value
 	case name == "source":
@@ -125,7 +125,7 @@ func (r *stanzaReader) field(line string) error {
 	case name == "do" || name == "literal":
 		r.cells[i] += several + value
 	default:
-		return r.at(0).error(fmt.Errorf("%s is said twice", name))
+		return r.at(0).WrapError(fmt.Errorf("%s is said twice", name))
 	}
 	if r.places[i] == 0 {
 		r.places[i] = r.number
@@ -143,9 +143,9 @@ func (r *stanzaReader) end() error {
 		r.cause = r.cells
 		return nil
 	case r.cause == nil:
-		return r.at(0).error(errors.New("a line comes before the first cause"))
+		return r.at(0).WrapError(errors.New("a line comes before the first cause"))
 	case r.known[r.cells[0]]:
-		return r.at(0).error(fmt.Errorf("the key %s stands twice", r.cells[0]))
+		return r.at(0).WrapError(fmt.Errorf("the key %s stands twice", r.cells[0]))
 	}
 	r.known[r.cells[0]] = true
 	r.inherit()
@@ -175,9 +175,9 @@ func (r *stanzaReader) inherit() {
 }
 
 // at returns where a column of the stanza stands; where it does not say it, the stanza's last line.
-func (r *stanzaReader) at(column int) place {
+func (r *stanzaReader) at(column int) Place {
 	if n := r.places[column]; n > 0 {
-		return place{r.file, n, 1}
+		return Place{r.file, n, 1}
 	}
-	return place{r.file, r.number, 1}
+	return Place{r.file, r.number, 1}
 }
