@@ -206,7 +206,7 @@ says '^GET ' "$work/api/asked"
 ! grep -q POST "$work/api/asked" || { echo "a comment was begun although nothing was checked"; exit 1; }
 cd "$work/repo" && git checkout -q -B pull main && printf 'torch==2.11.0\n' >requirements.txt && commit bump
 compare 0 outcome=compatible
-says 'driver 525.60.13 → 580.65.06; V100 and 19 more GPU products lost (compute capability 7.0). To hold it: `torch<2.11`.$' "$summary"
+says 'driver 525.60.13 → 580.65.06; V100 and 19 more GPU products lost (compute capability 7.0, for which torch 2.11.0 has no code). To hold it: `torch<2.11`.$' "$summary"
 [ ! -s "$work/api/asked" ] || { echo "the forge was asked without a token"; exit 1; }
 ! grep -q untouched "$summary" || { echo "a file that does not differ was compared"; exit 1; }
 compare 0 outcome=compatible INPUT_TOKEN=secret

@@ -40,58 +40,81 @@ var TreesFormats = []report.Format[Trees]{
 // TreesMark begins the comment on a pull request. The next run finds the comment by it.
 const TreesMark = "<!-- cudacompat requires --diff -->"
 
-// treesWords returns the comparison in one sentence. Its colour is empty where nothing was compared.
-func treesWords(t Trees) (text, colour string) {
-	broken, added := 0, 0
-	var raised, dropped, narrowed, images, unknown, lowered, noted, changed bool
+// effects are what the changes of all files do, in sum.
+type effects struct {
+	broken, added int // files that lose a promised host, and those of them that are new
+
+	raised, lowered   bool // the oldest driver
+	dropped, narrowed bool // GPUs, and the drivers that work
+	images            bool // a base image asks for a newer CUDA
+	changed, unknown  bool
+	takenOffArm       []string // packages without a CUDA build for Arm hosts now
+}
+
+// sumEffects sums up the changes of all files.
+func sumEffects(t Trees) (e effects) {
 	for _, f := range t.Files {
 		if f.Broken() {
-			broken++
+			e.broken++
 			if f.State == "added" {
-				added++
+				e.added++
 			}
 		}
-		raised = raised || f.RaisesDriver() || slices.ContainsFunc(f.Parts, raisesDriver)
-		lowered = lowered || lowersDriver(f)
-		noted = noted || f.Arm != nil
-		changed = changed || len(f.Packages)+len(f.Parts) > 0
-		images, unknown = images || len(f.Images) > 0, unknown || len(f.Unknown) > 0
+		e.raised = e.raised || f.RaisesDriver() || slices.ContainsFunc(f.Parts, raisesDriver)
+		e.lowered = e.lowered || lowersDriver(f)
+		if f.Arm != nil && !slices.Contains(e.takenOffArm, f.Arm.Package) {
+			e.takenOffArm = append(e.takenOffArm, f.Arm.Package)
+		}
+		e.changed = e.changed || len(f.Packages)+len(f.Parts) > 0
+		e.images, e.unknown = e.images || len(f.Images) > 0, e.unknown || len(f.Unknown) > 0
 		for _, c := range allLosses(f) {
-			dropped, narrowed = dropped || c.Kind == "lost", narrowed || c.Kind == "raised" || c.Kind == "moved"
-			unknown = unknown || c.Kind == "unknown"
+			e.dropped, e.narrowed = e.dropped || c.Kind == "lost", e.narrowed || c.Kind == "raised" || c.Kind == "moved"
+			e.unknown = e.unknown || c.Kind == "unknown"
 		}
 	}
-	unknown = unknown || len(t.Unread) > 0
-	var does []string
+	e.unknown = e.unknown || len(t.Unread) > 0
+	return e
+}
+
+// costs returns a clause for each thing that the changes cost.
+func (e effects) costs() (list []string) {
 	for _, d := range []struct {
 		holds bool
 		words string
-	}{{raised, "raises the minimum driver"}, {dropped, "drops GPUs"}, {narrowed && !raised, "narrows the drivers that work"},
-		{images && !raised, "raises the CUDA version that a base image asks of the host's driver"}} {
+	}{{e.raised, "raises the minimum driver"}, {e.dropped, "drops GPUs"}, {e.narrowed && !e.raised, "narrows the drivers that work"},
+		{e.images && !e.raised, "raises the CUDA version that a base image asks of the host's driver"}} {
 		if d.holds {
-			does = append(does, d.words)
+			list = append(list, d.words)
 		}
 	}
+	return list
+}
+
+// treesWords returns the comparison in one sentence. Its colour is empty where nothing was compared.
+func treesWords(t Trees) (text, colour string) {
+	e := sumEffects(t)
+	costs := joinWords(e.costs())
 	switch {
-	case broken > 0 && t.PromiseFrom != "":
-		return "this change breaks what " + t.PromiseFrom + " promises, in " + layout.CountNoun(broken, "file"), layout.Red
-	case broken > 0 && broken == added:
-		return "this change adds builds that a named host cannot run, in " + layout.CountNoun(broken, "file"), layout.Red
-	case broken > 0:
-		return "this change loses a named host, in " + layout.CountNoun(broken, "file"), layout.Red
-	case len(does) > 0 && unknown:
-		return "this change " + joinWords(does) + "; a part of it is not known", layout.Yellow
-	case len(does) > 0:
-		return "this change " + joinWords(does), layout.Yellow
-	case unknown && len(t.Unread) > 0:
+	case e.broken > 0 && t.PromiseFrom != "":
+		return "this change breaks what " + t.PromiseFrom + " promises, in " + layout.CountNoun(e.broken, "file"), layout.Red
+	case e.broken > 0 && e.broken == e.added:
+		return "this change adds builds that a named host cannot run, in " + layout.CountNoun(e.broken, "file"), layout.Red
+	case e.broken > 0:
+		return "this change loses a named host, in " + layout.CountNoun(e.broken, "file"), layout.Red
+	case costs != "" && e.unknown:
+		return "this change " + costs + "; a part of it is not known", layout.Yellow
+	case costs != "":
+		return "this change " + costs, layout.Yellow
+	case e.unknown && len(t.Unread) > 0:
 		return "it is not known what this change requires: " + layout.CountNoun(len(t.Unread), "file") + " not compared", layout.Yellow
-	case unknown:
+	case e.unknown:
 		return "it is not known what this change requires", layout.Yellow
-	case lowered && noted:
-		return "this change lowers the minimum driver on x86_64 hosts", layout.Green
-	case lowered:
+	case e.lowered && len(e.takenOffArm) > 0:
+		return "on x86_64 hosts, this change lowers the minimum driver and drops no GPU; on Arm hosts, it takes " +
+			joinWords(e.takenOffArm) + " off the GPU", layout.Green
+	case e.lowered:
 		return "this change lowers the minimum driver", layout.Green
-	case changed:
+	case e.changed:
 		return "this change needs no newer driver and drops no GPU", layout.Green
 	case len(t.Files) > 0 || len(t.Decided) > 0:
 		return noChange, layout.Green
@@ -193,7 +216,7 @@ func (s speech) describeFile(f requires.FileChange) (w fileWords) {
 		w.clauses = append(w.clauses, "needs no newer driver and drops no GPU")
 	}
 	for _, h := range f.Holds {
-		w.holds = append(w.holds, s.hold(h, isLock(f.File)))
+		w.holds = append(w.holds, s.hold(h, f.File))
 	}
 	if unknown := unsaid(f); len(unknown) > 0 {
 		w.notes = append(w.notes, s.unknown(unknown))
@@ -238,7 +261,7 @@ func (s speech) unknown(list []requires.Missing) string {
 			reason = "it is not in the repository; a command of the build may write it"
 		}
 		if command, line, ok := writer(u); ok {
-			reason = command + " in line " + line + " writes it"
+			reason = command + ", in the command that begins in line " + line + ", writes it"
 		}
 		if u.Missing == requires.BaseMayHold {
 			words = append(words, "it starts from "+s.code(u.Subject)+", which may already hold a torch")
@@ -258,8 +281,8 @@ func (s speech) packages(f requires.FileChange, packages []requires.PackageChang
 	for _, p := range packages {
 		if u, written := writtenList(f, p); written {
 			command, line, _ := writer(u)
-			words = append(words, s.text(p.Name)+" before: "+s.release(p.Old, p.OldRange)+"; after: not known, because "+s.code(command)+" in line "+
-				line+" writes "+s.code(u.Subject)+", and cudacompat runs no commands")
+			words = append(words, s.text(p.Name)+" before: "+s.release(p.Old, p.OldRange)+"; after: not known, because "+s.code(command)+
+				", in the command that begins in line "+line+", writes "+s.code(u.Subject)+", and cudacompat runs no commands")
 			continue
 		}
 		words = append(words, s.describePackage(p))
@@ -388,12 +411,28 @@ func (s speech) losses(list []requires.Change, sameDriver, reasoned bool) (claus
 		switch {
 		case len(names) == 0, kind.kinds == "raised moved" && !sameDriver, kind.kinds == "unknown" && reasoned: // said with its reason
 		case kind.kinds == "lost" && len(names) > 1:
-			clauses = append(clauses, fmt.Sprintf("%s lost (compute capability %s)", productWords(names), capabilityWords(capabilities)))
+			clauses = append(clauses, fmt.Sprintf("%s lost (compute capability %s%s)", productWords(names), capabilityWords(capabilities), s.noCode(list)))
 		default:
 			clauses = append(clauses, productWords(names)+": "+kind.words)
 		}
 	}
 	return clauses
+}
+
+// noCode names the build that has no code for the lost GPUs; empty if several builds or other reasons lose them.
+func (s speech) noCode(list []requires.Change) string {
+	build := ""
+	for _, c := range list {
+		if c.Kind != "lost" || cpuBuild(c) != "" {
+			continue
+		}
+		i := slices.IndexFunc(c.Because, func(n requires.Need) bool { return n.Rule == "gpu-arch-missing" })
+		if i < 0 || build != "" && build != c.Because[i].Subject {
+			return ""
+		}
+		build = c.Because[i].Subject
+	}
+	return ", for which " + s.text(build) + " has no code"
 }
 
 // codes returns several names.
@@ -411,20 +450,23 @@ func isLock(file string) bool {
 	return strings.HasSuffix(base, ".lock") || strings.HasPrefix(base, "pylock")
 }
 
-// hold says what to write to keep the requirement as it was.
-func (s speech) hold(h requires.Hold, locked bool) string {
+// hold says what to write to keep the requirement of a file as it was.
+func (s speech) hold(h requires.Hold, file string) string {
 	if len(h.Groups) > 0 {
 		return "take " + s.codes(h.Groups) + " out of " + s.code("default-groups")
 	}
 	var words []string
 	switch {
 	case h.Index == "":
-	case locked:
-		index := "PyPI"
+	case isLock(file):
+		index, settings := "PyPI", "the sources of packages in the file that the lock is made from"
+		if path.Base(file) == "uv.lock" {
+			settings = s.code("tool.uv.sources") + " and " + s.code("default-groups") + " in " + s.code("pyproject.toml")
+		}
 		if h.Index != "PyPI" {
 			index = "the " + s.text(h.Index) + " index"
 		}
-		words = append(words, "make the lock resolve "+s.text(h.Package)+" from "+index+" again (the lock does not show which setting moved it)")
+		words = append(words, "make the lock resolve "+s.text(h.Package)+" from "+index+" again (see "+settings+")")
 	case h.Index == "PyPI":
 		words = append(words, "keep PyPI's "+s.text(h.Package)+" (not "+s.text(h.Instead)+"'s)")
 	default:
@@ -545,15 +587,17 @@ func (s speech) groups(t Trees) (groups []fileGroup, same []requires.FileChange)
 		}
 		groups[i].files = append(groups[i].files, f)
 	}
-	slices.SortStableFunc(groups, func(a, b fileGroup) int { // what the change touches comes first
-		switch first, second := leads(a, t), leads(b, t); {
-		case first == second:
-			return 0
-		case first:
-			return -1
+	rank := func(g fileGroup) int { // what the change touches comes first, and in it what costs something
+		r := 0
+		if !leads(g, t) {
+			r = 2
 		}
-		return 1
-	})
+		if !slices.ContainsFunc(g.files, func(f requires.FileChange) bool { return f.RaisesDriver() || len(allLosses(f)) > 0 }) {
+			r++
+		}
+		return r
+	}
+	slices.SortStableFunc(groups, func(a, b fileGroup) int { return cmp.Compare(rank(a), rank(b)) })
 	return groups, same
 }
 

@@ -7,13 +7,13 @@ import (
 	"cudacompat/matrix/requires"
 )
 
-// TestHoldOfLock checks that a lock's hold says where to resolve a package from, and names no setting.
+// TestHoldOfLock checks that a lock's hold says where to resolve a package from, and where to look for the setting.
 func TestHoldOfLock(t *testing.T) {
 	h := requires.Hold{Package: "torch", Newest: "2.9.1", Index: "PyPI", Instead: "cu130"}
-	if got := plainSpeech.hold(h, isLock("sub/uv.lock")); !strings.HasPrefix(got, "make the lock resolve torch from PyPI again (") {
+	if got := plainSpeech.hold(h, "sub/uv.lock"); got != "make the lock resolve torch from PyPI again (see tool.uv.sources and default-groups in pyproject.toml)" {
 		t.Error(got)
 	}
-	if got := plainSpeech.hold(h, isLock("pyproject.toml")); got != "keep PyPI's torch (not cu130's)" {
+	if got := plainSpeech.hold(h, "pyproject.toml"); got != "keep PyPI's torch (not cu130's)" {
 		t.Error(got)
 	}
 }
