@@ -343,7 +343,7 @@ func (f *explainFlags) writeDiagnosis(
 	if err != nil {
 		return err
 	}
-	if len(head) == 0 && d.Cause == logs.NothingFound {
+	if len(head) == 0 && d.Cause == logs.NothingFound && len(d.Unread) == 0 {
 		d.Because = "Nothing found: the log is empty."
 	}
 	explained := diagnosis.Explained{Diagnosis: d, Verbose: f.verbose}

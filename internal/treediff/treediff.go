@@ -47,11 +47,11 @@ type tree struct {
 // notRegular stands for the size of anything but a regular file.
 const notRegular = -1
 
-// readTree lists the project files of a directory. It follows no link.
+// readTree lists the project files of a directory. It follows no link except the directory itself.
 func readTree(ctx context.Context, dir string) (tree, error) {
 	t := tree{dir, map[string]int64{}, map[string]string{}}
 	entries := 0
-	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+	err := filepath.WalkDir(dir+"/.", func(path string, entry fs.DirEntry, err error) error {
 		switch entries++; {
 		case err != nil:
 			return err
@@ -255,13 +255,50 @@ func (c *comparison) checkUnread(name string, f *facts.Facts) error {
 	for _, u := range f.Unread {
 		for word := range strings.FieldsSeq(u.Place + " " + u.Reason) {
 			for _, dir := range []string{filepath.Dir(name), "."} {
-				if path := filepath.Join(dir, strings.TrimPrefix(word, "/")); filepath.IsLocal(path) && c.isTouched(path) {
-					return fmt.Errorf("%s changes, and was not read", path)
+				for _, path := range c.filesOf(dir, strings.TrimPrefix(word, "/")) {
+					if filepath.IsLocal(path) && c.isTouched(path) {
+						return fmt.Errorf("%s changes, and was not read", path)
+					}
 				}
 			}
 		}
 	}
 	return nil
+}
+
+// programFiles lists the files that say what a program does which a Dockerfile starts.
+var programFiles = map[string][]string{"make": {"Makefile", "makefile", "GNUmakefile"}, "just": {"justfile", ".justfile"}, "tox": {"tox.ini"},
+	"nox": {"noxfile.py"}, "task": {"Taskfile.yml", "Taskfile.yaml"}, "invoke": {"tasks.py"}, "inv": {"tasks.py"}}
+
+// filesOf returns the files of both trees that a word of a command may mean: a file's path, a program's own files, or
+// packages by a pattern such as /wheels/*.whl.
+func (c *comparison) filesOf(dir, word string) []string {
+	paths := []string{filepath.Join(dir, word)}
+	for _, name := range programFiles[word] {
+		paths = append(paths, filepath.Join(dir, name))
+	}
+	if pattern := filepath.Base(word); strings.HasSuffix(pattern, ".whl") && strings.Contains(pattern, "*") {
+		for _, side := range []tree{c.old, c.now} {
+			paths = append(paths, side.matching(dir, pattern, true)...)
+		}
+	}
+	return paths
+}
+
+// matching returns the files of a directory, and with below set of the directories in it, whose names match a pattern. COPY may
+// have given such a directory another name.
+func (t tree) matching(dir, pattern string, below bool) (paths []string) {
+	entries, _ := os.ReadDir(filepath.Join(t.dir, dir))
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if ok, _ := filepath.Match(pattern, e.Name()); ok {
+			paths = append(paths, path)
+		}
+		if e.IsDir() && below {
+			paths = append(paths, t.matching(path, pattern, false)...)
+		}
+	}
+	return paths
 }
 
 // isTouched reports whether a path is a regular file in one tree, and missing or different in the other.

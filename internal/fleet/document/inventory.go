@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/usage"
+	"cudacompat/probe/host"
 )
 
 // inventoryCap limits a list of nodes, by names and by bytes (5,000 nodes are 100 MB in `kubectl get nodes -o json`).
@@ -23,12 +24,15 @@ const (
 // ReadInventory reads the names of the expected nodes: the output of `kubectl get nodes` or `sinfo`, or one name on each
 // line.
 func ReadInventory(name string) ([]string, error) {
-	f, err := os.Open(name)
+	f, err := os.OpenFile(name, os.O_RDONLY|host.NonBlock, 0) // a pipe without a writer is empty
 	if err != nil {
 		return nil, &usage.Error{Message: fmt.Sprintf("cannot read %q: %v", name, usage.StripPath(err)), Hint: ""}
 	}
 	defer f.Close()
 	r := bufio.NewReaderSize(io.LimitReader(f, inventoryBytes), 64<<10)
+	if mark, _ := r.Peek(3); string(mark) == "\ufeff" {
+		_, _ = r.Discard(len(mark))
+	}
 	var names []string
 	if first, _ := r.Peek(1); string(first) == "{" {
 		names, err = listNamesInJSON(r)
