@@ -60,10 +60,12 @@
     if (!r.platform && lookup.windowsOnly(q.driver)) said.push(el('span', {}, q.driver + ' is a driver for Windows, so Windows is assumed.'));
     if (r.cuda && text.trim()) said.push(el('span', {}, 'CUDA ' + r.cuda + ' is not used: it is the CUDA that the driver or a build was made with, not a ceiling. ', link('rule/minor-compat/', 'Why'), '. Which builds run on which GPU: ', link('grid/?builds=any', 'the grid'), '.'));
     if (r.release && !named(q)) said.push(el('span', {}, link(q.want + '/' + r.release + '/', 'What ' + q.want + ' ' + r.release + ' needs'), ': its driver, GPUs and Python. Below is what runs at all.'));
+    if (r.eks && !q.instance) said.push(el('span', {}, 'EKS\u2019s NVIDIA AMIs bring the driver. Those from v20260917 on hold a long-term and a newer one and take one at boot by the instance type (',
+      link('rule/driver-missing/', 'how'), '). Add the instance type, such as g6.xlarge, for what ' + (q.want || 'torch') + ' needs there.'));
     if (r.xid) said.push(el('span', {}, link('xid/' + r.xid + '/', 'Xid ' + r.xid), ': what it means and what to do.'));
     if (r.error) said.push(el('span', {}, link('error/' + slug(r.error) + '/', 'Error ' + r.error), ': what it means and what to do.'));
-    if (r.want && !named(q) && !r.release && !asks.length) said.push(el('span', {}, 'Below is the newest ' + r.want + ' by driver and GPU. Add a GPU or an instance type for the commands.'));
-    else if (text.trim() && !named(q) && !asks.length && !r.xid && !r.error && !r.release && !r.build) {
+    if (r.want && !named(q) && !r.release && !asks.length && !r.eks) said.push(el('span', {}, 'Below is the newest ' + r.want + ' by driver and GPU. Add a GPU or an instance type for the commands.'));
+    else if (text.trim() && !named(q) && !asks.length && !r.eks && !r.xid && !r.error && !r.release && !r.build) {
       said.push(el('span', {}, 'No driver, GPU or instance type was recognised. Examples: “550.90.07 L4”, “p5.48xlarge”, “RTX 5090 driver 570”. ',
         link('things/?q=' + encodeURIComponent(text.trim().slice(0, 60)), 'Search all pages'), '.'));
     }
@@ -109,7 +111,10 @@
     } else {
       start.hidden = false;
       out.hidden = true;
-      document.querySelectorAll('#start details').forEach(function (d) { d.open = d.dataset.want === question.want; });
+      document.querySelectorAll('#start details').forEach(function (d) {
+        d.open = d.dataset.want === question.want;
+        start.insertBefore(d, d.open ? start.firstChild : start.lastElementChild); // the wanted one is above torch's
+      });
     }
     notesShown(list);
     if (wrong) wrong.href = wrongBase + encodeURIComponent(' ' + lookup.command(question));
@@ -322,6 +327,13 @@
   }
 
   // bandsOf is the table for one GPU where no driver is named.
+  // since is from which driver on: "525.60.13 and newer", or "after 580" where no branch begins.
+  function since(d, driver) {
+    if (!driver) return 'any driver';
+    if (driver.indexOf('.') >= 0 || d.branch(driver)) return driver + ' and newer';
+    return 'after ' + d.json.branches.map(function (b) { return +b[0]; }).filter(function (b) { return b < +driver; }).pop();
+  }
+
   function bandsOf(d, want, host) {
     var w = d.json.wants[want], group = w.groups[w.of[host.n]][0], body = el('tbody'), last;
     for (var i = 0; i < group.length; i += 2) {
@@ -329,7 +341,7 @@
       var text = keep ? d.json.strings[keep[2][0]].split('==').join(' ') : 'none';
       if (text === last || (last === undefined && text === 'none')) continue;
       last = text;
-      body.appendChild(el('tr', {}, el('th', { scope: 'row', text: (group[i] || 'any driver') + (group[i] ? ' and newer' : '') }), el('td', { text: text })));
+      body.appendChild(el('tr', {}, el('th', { scope: 'row', text: since(d, group[i]) }), el('td', { text: text })));
     }
     return el('section', { 'class': 'card' }, el('h2', { text: 'By driver, on ' + host.label }),
       el('table', {}, el('thead', {}, el('tr', {}, el('th', { scope: 'col', text: 'driver' }), el('th', { scope: 'col', text: 'newest ' + want }))), body));

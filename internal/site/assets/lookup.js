@@ -211,7 +211,7 @@
 
   var PACKAGES = { pytorch: 'torch', torch: 'torch', tensorflow: 'tensorflow', jax: 'jax', jaxlib: 'jax', vllm: 'vllm', sglang: 'sglang' };
 
-  // read says what a text names: {driver, gpu, instance, want, release, python, platform, cuda, xid, error, asks, unknown}.
+  // read says what a text names: {driver, gpu, instance, want, release, python, platform, eks, cuda, xid, error, asks, unknown}.
   // asks are readings of which the reader has to choose one.
   Data.prototype.read = function (text) {
     var r = { asks: [] }, m, self = this;
@@ -236,6 +236,7 @@
     take(/(?:--python[= ]|\bpython(?: version)?\s*[:=]?|\bpy|\bcp)\s*(3\.?\d{1,2})(?:\.\d+)?t?\b/i, function (f) {
       r.python = f[1].indexOf('.') < 0 ? '3.' + f[1].slice(1) : f[1];
     });
+    take(/\beks\b/i, function () { r.eks = true; });
     take(/\b(windows|win_amd64|win1[01]|wsl2?)\b/i, function (f) { r.platform = /wsl/i.test(f[1]) ? 'wsl' : 'windows'; });
     take(/\b(pytorch|torch|tensorflow|jax(?:lib)?|vllm|sglang)\b(?:\s*(?:[=~><!]=?=?)?\s*v?(\d+\.\d+(?:\.\d+)*))?/i, function (f) {
       r.want = PACKAGES[f[1].toLowerCase()];
