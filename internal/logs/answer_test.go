@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"cudacompat/internal/logs/finding"
+	"cudacompat/internal/logs/readers"
 	"cudacompat/internal/logs/record"
 	"cudacompat/internal/logs/signature"
 	"cudacompat/internal/redact"
@@ -93,7 +94,7 @@ func TestStepsBeginWithAVerb(t *testing.T) {
 	for _, l := range withCUDA {
 		check(l.mark, l.do)
 	}
-	for of, steps := range listSteps() {
+	for of, steps := range readers.ListSteps() {
 		check(of, steps)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"cudacompat/internal/logs/finding"
 	"cudacompat/internal/logs/logtext"
+	"cudacompat/internal/logs/readers"
 	"cudacompat/internal/logs/record"
 	"cudacompat/matrix"
 	"cudacompat/matrix/verdict"
@@ -57,7 +58,7 @@ func (d *Diagnosis) ofAnother(f verdict.Finding) bool {
 	if !slices.Contains(ofPackages, f.Rule) || len(d.Lines) == 0 {
 		return false
 	}
-	name := packageIn(d.Lines[0].Text)
+	name := readers.FindPackage(d.Lines[0].Text)
 	if m := finding.NoModule.FindStringSubmatch(logtext.TrimLoggerPrefix(logtext.TrimCollectorPrefix(d.Lines[0].Text))); m != nil {
 		name, _, _ = strings.Cut(m[1], ".")
 	}

@@ -7,6 +7,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs/finding"
+	"cudacompat/internal/logs/readers"
 	"cudacompat/internal/logs/record"
 )
 
@@ -57,8 +58,8 @@ const forThisGPU = "TORCH_CUDA_ARCH_LIST set to the GPU's capability (`nvidia-sm
 
 // lacks returns the answer for one package without code for the GPU.
 func lacks(name, server string) (do []string, because string) {
-	r := record.Record{Slots: map[string]string{"package": cmp.Or(finding.Distributions[name], name), "address": onNoIndex[name]}}
-	build := buildAgain
+	r := record.Record{Slots: map[string]string{"package": cmp.Or(finding.Distributions[name], name), "address": readers.SourceAddresses[name]}}
+	build := readers.RebuildCommand
 	if r.Slots["address"] != "" {
 		build = "python -m pip install --no-deps --no-build-isolation --no-cache-dir --force-reinstall {address}"
 	}

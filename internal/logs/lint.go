@@ -12,6 +12,7 @@ import (
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs/decide"
 	"cudacompat/internal/logs/logtext"
+	"cudacompat/internal/logs/readers"
 	"cudacompat/internal/logs/signature"
 	"cudacompat/internal/tables"
 )
@@ -56,7 +57,7 @@ func lintRow(s *signature.Signature) error {
 		return fmt.Errorf("rule %q is not a rule id", s.Rule)
 	case s.Weight < decide.Fact || s.Weight > decide.Cause:
 		return errors.New("its weight is none of fact, consequence, warning, symptom, fault, cause")
-	case s.Reads != "" && readers[s.Reads] == nil:
+	case s.Reads != "" && readers.ByName[s.Reads] == nil:
 		return fmt.Errorf("reads %q, which no reader is called", s.Reads)
 	case s.Reads == "capability" && s.Needs == "":
 		return errors.New("reads the capability, and needs no line that says it")

@@ -11,6 +11,7 @@ import (
 
 	"cudacompat/data"
 	"cudacompat/internal/logs/finding"
+	"cudacompat/internal/logs/readers"
 	"cudacompat/internal/logs/signature"
 )
 
@@ -65,8 +66,8 @@ func TestReinstalls(t *testing.T) {
 			t.Errorf("%s: %t", step, got)
 		}
 	}
-	steps := []string{buildAgain}
-	for _, do := range listSteps() {
+	steps := []string{readers.RebuildCommand}
+	for _, do := range readers.ListSteps() {
 		steps = append(steps, do...)
 	}
 	for _, a := range finding.Book().Answers {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"cudacompat/internal/logs/finding"
+	"cudacompat/internal/logs/readers"
 	"cudacompat/internal/logs/signature"
 	"cudacompat/matrix/pin"
 
@@ -22,7 +23,7 @@ func TestNothingOfALogBecomesACommand(t *testing.T) {
 	for name := range finding.Book().Answers {
 		all = append(all, finding.FindAnswer(name).Do...)
 	}
-	for _, steps := range listSteps() {
+	for _, steps := range readers.ListSteps() {
 		all = append(all, steps...)
 	}
 	holed := slices.DeleteFunc(all, func(s string) bool { return !signature.Placeholder.MatchString(s) })

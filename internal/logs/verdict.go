@@ -9,6 +9,7 @@ import (
 	"cudacompat/internal/logs/decide"
 	"cudacompat/internal/logs/finding"
 	"cudacompat/internal/logs/logtext"
+	"cudacompat/internal/logs/readers"
 	"cudacompat/internal/logs/record"
 	"cudacompat/internal/logs/scan"
 	"cudacompat/internal/logs/signature"
@@ -217,7 +218,7 @@ func findings(log, seen []signature.Hit) []finding.Finding {
 		if f.Cause == "cuda-out-of-memory" && (find(seen, pythonTraceback) != nil || find(seen, luaTraceback) != nil) {
 			blameProgramForMemory(&f)
 		}
-		if read := readers[s.Reads]; read == nil || read(&f) {
+		if read := readers.ByName[s.Reads]; read == nil || read(&f) {
 			all = append(all, f)
 		}
 	}

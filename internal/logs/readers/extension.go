@@ -1,4 +1,4 @@
-package logs
+package readers
 
 import (
 	"fmt"
@@ -29,14 +29,14 @@ var rebuilt = []struct {
 	{"torch_scatter torch_sparse torch_cluster torch_spline_conv pyg_lib", []string{
 		"install the wheel for this torch and CUDA: `python -m pip install --no-deps --force-reinstall {package} -f " +
 			"https://data.pyg.org/whl/torch-VERSION+{cuda}.html`",
-		"or build it, with nvcc of torch's CUDA: `" + buildAgain + "`"}},
+		"or build it, with nvcc of torch's CUDA: `" + RebuildCommand + "`"}},
 	{"flash-attn causal-conv1d mamba-ssm", []string{
 		"install the wheel from the project's releases whose name has this torch, CUDA, Python and C++ ABI, with `--no-deps`",
-		"or build it, with nvcc of torch's CUDA: `" + buildAgain + "`"}},
+		"or build it, with nvcc of torch's CUDA: `" + RebuildCommand + "`"}},
 	{"mmcv", []string{
 		"install the wheel for this torch and CUDA: `python -m pip install --no-deps --force-reinstall mmcv -f " +
 			"https://download.openmmlab.com/mmcv/dist/{cuda}/TORCH/index.html`",
-		"or build it, with nvcc of torch's CUDA: `MMCV_WITH_OPS=1 " + buildAgain + "`"}},
+		"or build it, with nvcc of torch's CUDA: `MMCV_WITH_OPS=1 " + RebuildCommand + "`"}},
 	{"diff_gaussian_rasterization simple_knn", []string{
 		"build it again from the directory of the program that holds it: `python -m pip install --no-deps --no-build-isolation " +
 			"--no-cache-dir --force-reinstall ./submodules/DIRECTORY`",
@@ -46,13 +46,13 @@ var rebuilt = []struct {
 		"or install the torch that its metadata names: `python -m pip show {package}`"}},
 }
 
-// buildAgain compiles a package for the installed torch. Without --no-deps and --no-build-isolation pip would use
+// RebuildCommand compiles a package for the installed torch. Without --no-deps and --no-build-isolation pip would use
 // another torch. --no-binary :all: would also ask for the source of torch, which no index has.
-const buildAgain = "python -m pip install --no-deps --no-build-isolation --no-cache-dir --force-reinstall --no-binary " +
+const RebuildCommand = "python -m pip install --no-deps --no-build-isolation --no-cache-dir --force-reinstall --no-binary " +
 	"{package} {package}"
 
-// onNoIndex lists addresses of packages that are on no index, or not as wheels.
-var onNoIndex = map[string]string{
+// SourceAddresses lists addresses of packages that are on no index, or not as wheels.
+var SourceAddresses = map[string]string{
 	"detectron2":      "git+https://github.com/facebookresearch/detectron2",
 	"pytorch3d":       "git+https://github.com/facebookresearch/pytorch3d",
 	"nvdiffrast":      "git+https://github.com/NVlabs/nvdiffrast",
@@ -74,7 +74,7 @@ var builtAgainInPlace = []string{
 
 // readExtension names the package that was built for another PyTorch, and how to make it fit.
 func readExtension(f *finding.Finding) bool {
-	name := packageIn(f.Text)
+	name := FindPackage(f.Text)
 	if name == "" && inPlace.MatchString(f.Text) && !traceback.DistributionDirectory.MatchString(f.Text) {
 		f.Do = builtAgainInPlace
 	}
@@ -98,11 +98,11 @@ func stepsToRebuild(name, cuda string) []string {
 			return r.FillSteps(b.do)
 		}
 	}
-	if address := onNoIndex[name]; address != "" {
+	if address := SourceAddresses[name]; address != "" {
 		return []string{"build it again for this torch, with nvcc of its CUDA; it is on no index: `python -m pip install " +
 			"--no-deps --no-build-isolation --no-cache-dir --force-reinstall " + address + "`"}
 	}
-	return r.FillSteps([]string{"build it again for this torch, with nvcc of its CUDA: `" + buildAgain + "`",
+	return r.FillSteps([]string{"build it again for this torch, with nvcc of its CUDA: `" + RebuildCommand + "`",
 		"or install its wheel for this torch, CUDA and Python, with `--no-deps`"})
 }
 
@@ -134,8 +134,8 @@ func readTwoCUDAs(f *finding.Finding) bool {
 // contains reports whether a word is in a list.
 func contains(list, word string) bool { return strings.Contains(" "+list+" ", " "+word+" ") }
 
-// packageIn returns the package whose library a line names, or "".
-func packageIn(line string) string {
+// FindPackage returns the package whose library a line names, or "".
+func FindPackage(line string) string {
 	m := libraryFile.FindStringSubmatch(line)
 	if m == nil {
 		return ""

@@ -1,4 +1,9 @@
-package logs
+// Package readers reads what the matched values of a line mean: amounts of memory, shapes, devices, targets of a
+// compiler, and names of libraries and extensions.
+//
+// A row of data/signature names its reader. The reader changes the finding's cause, blame, sentence or steps by the
+// values, as when a program asked for more memory than the GPU has, or reports that the line means nothing here.
+package readers
 
 import (
 	"fmt"
@@ -8,12 +13,13 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/decide"
 	"cudacompat/internal/logs/finding"
 )
 
-// readers judge lines whose numbers decide. A reader may change the meaning of a finding. It returns false if the line
+// ByName judge lines whose numbers decide. A reader may change the meaning of a finding. It returns false if the line
 // is no fault.
-var readers = map[string]func(*finding.Finding) bool{
+var ByName = map[string]func(*finding.Finding) bool{
 	"memory":     readMemory,
 	"free":       readFree,
 	"start":      readStart,
@@ -29,8 +35,8 @@ var readers = map[string]func(*finding.Finding) bool{
 	"link":       readLink,
 }
 
-// listSteps returns the steps of the readers' tables, by the packages or the sentence that they belong to.
-func listSteps() map[string][]string {
+// ListSteps returns the steps of the readers' tables, by the packages or the sentence that they belong to.
+func ListSteps() map[string][]string {
 	all := map[string][]string{}
 	for _, b := range rebuilt {
 		all[b.packages] = b.do
@@ -83,7 +89,7 @@ func readMemory(f *finding.Finding) bool {
 	case knowTotal && knowFree && knowOwn && others > want && others > total*notable:
 		blameOthers(f, total, others)
 		if others > total*foreignShare || hasOneOther(f, total) {
-			f.Blame = Environment
+			f.Blame = decide.Environment
 		}
 	case knowSlack && slack > want && slack > allocated*notable:
 		blameFragments(f, want, slack)
@@ -120,7 +126,7 @@ func readStart(f *finding.Finding) bool {
 		gib(free), gib(total), gib(want))
 	f.Do[2] = fmt.Sprintf("else let vLLM use less: --gpu-memory-utilization %.2f", math.Floor(free/total*100)/100)
 	if free < total/2 {
-		f.Blame = Environment
+		f.Blame = decide.Environment
 	}
 	return true
 }
@@ -196,7 +202,7 @@ func readFree(f *finding.Finding) bool {
 		return false
 	}
 	if free > enoughForHandle {
-		f.Cause, f.Blame, f.Rule = "cudnn-not-started", Environment, "cudnn-mismatch"
+		f.Cause, f.Blame, f.Rule = "cudnn-not-started", decide.Environment, "cudnn-mismatch"
 		f.Because = fmt.Sprintf("cuDNN could not start although %s of %s are free: the cuDNN that is loaded does not fit "+
 			"the framework, the GPU or the driver.", gib(free), gib(total))
 		f.Do = []string{"cudacompat doctor names the cuDNN that is loaded and the one the framework needs",
