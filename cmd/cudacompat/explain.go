@@ -18,6 +18,7 @@ import (
 	"cudacompat/internal/inputs"
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs"
+	"cudacompat/internal/logs/decide"
 	"cudacompat/internal/logs/finding"
 	"cudacompat/internal/logs/signature"
 	"cudacompat/internal/output"
@@ -281,7 +282,7 @@ func (f *explainFlags) listPages(s streams) error {
 	}
 	fmt.Fprintln(&b, "\nCauses that logs show (cudacompat explain CAUSE, or explain LOG to find out which):")
 	blamed := causes(all)
-	for _, blame := range logs.Blames {
+	for _, blame := range decide.Blames {
 		fmt.Fprintf(&b, "\n%s:\n", plaintext.NameBlame(blame))
 		for _, c := range slices.Sorted(maps.Keys(blamed)) {
 			if blamed[c] == blame && !slices.Contains(matrix.RuleIDs(), c) {

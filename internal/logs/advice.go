@@ -65,7 +65,7 @@ func (j *judging) advise(d *Diagnosis) {
 	if len(d.Do) == 0 && len(offered) > 0 {
 		d.Do = j.searchFor(d)
 	}
-	d.Do = d.Do[:min(len(d.Do), maxSteps)]
+	d.Do = d.Do[:min(len(d.Do), advise.MaxSteps)]
 	if !j.windows {
 		d.useInterpreter()
 	}

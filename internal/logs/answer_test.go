@@ -5,6 +5,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"cudacompat/internal/logs/advise"
 	"cudacompat/internal/logs/finding"
 	"cudacompat/internal/logs/readers"
 	"cudacompat/internal/logs/record"
@@ -21,7 +22,7 @@ func TestAnswersAreShort(t *testing.T) {
 		if n := utf8.RuneCountInString(d.Because); n == 0 || n > record.MaxSentence {
 			t.Errorf("%s: %d characters: %q", id, n, d.Because)
 		}
-		if len(d.Do) > maxSteps || len(d.Do) == 0 && (d.Blame == Environment || d.Blame == Program || d.Blame == Hardware) {
+		if len(d.Do) > advise.MaxSteps || len(d.Do) == 0 && (d.Blame == Environment || d.Blame == Program || d.Blame == Hardware) {
 			t.Errorf("%s (%s): %d steps", id, d.Cause, len(d.Do))
 		}
 		if d.Blame == Unknown && d.Cause != NothingFound && len(d.Candidates) == 0 {

@@ -10,15 +10,13 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/advise"
 	"cudacompat/internal/logs/decide"
 	"cudacompat/internal/logs/logtext"
 	"cudacompat/internal/logs/readers"
 	"cudacompat/internal/logs/signature"
 	"cudacompat/internal/tables"
 )
-
-// maxSteps limits the steps of an answer. The reader has a machine that does not work.
-const maxSteps = 4
 
 // lint returns one error for each fault of the table.
 func lint(all []signature.Signature) []error {
@@ -49,8 +47,8 @@ func lintRow(s *signature.Signature) error {
 	switch {
 	case !slug.MatchString(s.ID) || !slug.MatchString(s.Cause):
 		return errors.New("id and cause must be lower-case words joined by hyphens")
-	case !slices.Contains(Blames, s.Blame):
-		return fmt.Errorf("blame %q is not one of %q", s.Blame, Blames)
+	case !slices.Contains(decide.Blames, s.Blame):
+		return fmt.Errorf("blame %q is not one of %q", s.Blame, decide.Blames)
 	case s.Blame == None && s.Weight != decide.Consequence:
 		return fmt.Errorf("a line that is harmless has the weight %d", decide.Consequence)
 	case s.Rule != "" && !slug.MatchString(s.Rule):
@@ -61,8 +59,8 @@ func lintRow(s *signature.Signature) error {
 		return fmt.Errorf("reads %q, which no reader is called", s.Reads)
 	case s.Reads == "capability" && s.Needs == "":
 		return errors.New("reads the capability, and needs no line that says it")
-	case len(s.Do) > maxSteps:
-		return fmt.Errorf("more than %d steps", maxSteps)
+	case len(s.Do) > advise.MaxSteps:
+		return fmt.Errorf("more than %d steps", advise.MaxSteps)
 	case s.Weight != decide.Fact && (s.Because == "" || len(s.Do) == 0 && s.Blame != None):
 		return errors.New("neither it nor another row of its cause says because and do")
 	}

@@ -73,7 +73,7 @@ func TestReinstalls(t *testing.T) {
 	for _, a := range finding.Book().Answers {
 		steps = append(steps, a.Do...)
 	}
-	pages, err := filepath.Glob("../../docs/rules/*.md")
+	pages, err := filepath.Glob("../../../docs/rules/*.md")
 	if err != nil || len(pages) < 50 {
 		t.Fatal(len(pages), err)
 	}

@@ -47,9 +47,6 @@ const (
 	Undecided Confidence = "unknown" // the log does not tell
 )
 
-// Blames lists the sides in the order for display.
-var Blames = []Blame{Environment, Program, Hardware, Unknown, None}
-
 // Schema names the JSON form of a [Diagnosis].
 const Schema = "cudacompat/diagnosis/v1"
 

@@ -15,6 +15,9 @@ import (
 	"cudacompat/internal/tables/sheet"
 )
 
+// MaxSteps limits the steps of an answer. The reader has a machine that does not work.
+const MaxSteps = 4
+
 // Mark separates the text of a step from its condition: "lower --max-model-len\tfor program vllm".
 const Mark = sheet.StepNeeds
 

@@ -25,6 +25,9 @@ const (
 	None        Blame = "none"
 )
 
+// Blames lists the sides in the order for display.
+var Blames = []Blame{Environment, Program, Hardware, Unknown, None}
+
 // How much a claim decides. The heaviest of a log names the cause, the first of equals; so a failed assertion outranks
 // the "device-side assert triggered" that follows it.
 const (
