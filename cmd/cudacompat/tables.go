@@ -9,7 +9,7 @@ import (
 
 	"cudacompat/internal/bundle"
 	"cudacompat/internal/deadline"
-	"cudacompat/internal/logs"
+	"cudacompat/internal/logs/lint"
 	"cudacompat/internal/logs/record"
 	"cudacompat/internal/logs/signature"
 	"cudacompat/internal/usage"
@@ -71,7 +71,7 @@ func (f *tablesFlag) signatures(t *matrix.Tables) ([]signature.Signature, error)
 	if f.path == "" {
 		return signature.Load(t), nil
 	}
-	all, err := logs.LintedSignatures(t)
+	all, err := lint.LoadChecked(t)
 	if err != nil {
 		return nil, &usage.Error{Message: "--matrix " + f.path + ": " + err.Error(),
 			Hint: "data/signature in the sources shows how they are written"}

@@ -8,6 +8,7 @@ import (
 
 	"cudacompat/internal/logs/advise"
 	"cudacompat/internal/logs/finding"
+	"cudacompat/internal/logs/lint"
 )
 
 // needEvidence matches things that an unconditional step may name only if the line itself does.
@@ -16,7 +17,7 @@ var needEvidence = []*regexp.Regexp{regexp.MustCompile(`(?i)\b(?:py)?torch\b`), 
 // TestStepsHaveEvidence checks that no step names torch, visible devices or compute-sanitizer, unless the row's line
 // does or the step says which logs it is for. No step may force the reinstallation of something it does not name.
 func TestStepsHaveEvidence(t *testing.T) {
-	all, err := ParseSignatures(today)
+	all, err := lint.Parse(today)
 	if err != nil {
 		t.Fatal(err)
 	}

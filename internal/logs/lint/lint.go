@@ -1,4 +1,10 @@
-package logs
+// Package lint checks the table of signatures: that ids are unique, that each pattern compiles and matches its own
+// line, that every match contains one of the literals the finder looks for, and that the words need no value that a
+// match may lack.
+//
+// Tests lint the embedded table. A run lints only rows that a site adds, because linting costs more than reading most
+// logs.
+package lint
 
 import (
 	"errors"
@@ -18,10 +24,10 @@ import (
 	"cudacompat/internal/tables"
 )
 
-// lint returns one error for each fault of the table.
-func lint(all []signature.Signature) []error {
+// checkTable returns one error for each fault of the table.
+func checkTable(all []signature.Signature) []error {
 	var faults []error
-	ids, blames := map[string]bool{}, map[string]Blame{}
+	ids, blames := map[string]bool{}, map[string]decide.Blame{}
 	for _, s := range all {
 		if ids[s.ID] {
 			faults = append(faults, fmt.Errorf("signature %q: id is not unique", s.ID))
@@ -33,7 +39,7 @@ func lint(all []signature.Signature) []error {
 		blames[s.Cause] = s.Blame
 	}
 	for _, s := range all {
-		if err := lintRow(&s); err != nil {
+		if err := checkRow(&s); err != nil {
 			faults = append(faults, fmt.Errorf("signature %q: %w", s.ID, err))
 		}
 		if s.Needs != "" && !ids[s.Needs] {
@@ -43,13 +49,13 @@ func lint(all []signature.Signature) []error {
 	return faults
 }
 
-func lintRow(s *signature.Signature) error {
+func checkRow(s *signature.Signature) error {
 	switch {
 	case !slug.MatchString(s.ID) || !slug.MatchString(s.Cause):
 		return errors.New("id and cause must be lower-case words joined by hyphens")
 	case !slices.Contains(decide.Blames, s.Blame):
 		return fmt.Errorf("blame %q is not one of %q", s.Blame, decide.Blames)
-	case s.Blame == None && s.Weight != decide.Consequence:
+	case s.Blame == decide.None && s.Weight != decide.Consequence:
 		return fmt.Errorf("a line that is harmless has the weight %d", decide.Consequence)
 	case s.Rule != "" && !slug.MatchString(s.Rule):
 		return fmt.Errorf("rule %q is not a rule id", s.Rule)
@@ -61,16 +67,16 @@ func lintRow(s *signature.Signature) error {
 		return errors.New("reads the capability, and needs no line that says it")
 	case len(s.Do) > advise.MaxSteps:
 		return fmt.Errorf("more than %d steps", advise.MaxSteps)
-	case s.Weight != decide.Fact && (s.Because == "" || len(s.Do) == 0 && s.Blame != None):
+	case s.Weight != decide.Fact && (s.Because == "" || len(s.Do) == 0 && s.Blame != decide.None):
 		return errors.New("neither it nor another row of its cause says because and do")
 	}
-	if err := lintPattern(s); err != nil {
+	if err := checkPattern(s); err != nil {
 		return err
 	}
-	return lintWords(s)
+	return checkWords(s)
 }
 
-func lintPattern(s *signature.Signature) error {
+func checkPattern(s *signature.Signature) error {
 	if _, err := regexp.Compile(s.Pattern); err != nil {
 		return err
 	}
@@ -93,7 +99,7 @@ func lintPattern(s *signature.Signature) error {
 	return nil
 }
 
-func lintWords(s *signature.Signature) error {
+func checkWords(s *signature.Signature) error {
 	if s.Weight == decide.Fact {
 		return nil // nobody reads its words
 	}
@@ -122,17 +128,17 @@ var (
 	slug = lazyregexp.New(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 )
 
-// ParseSignatures parses and lints the table. It returns all errors, with the lines' names.
-func ParseSignatures(fsys fs.FS) ([]signature.Signature, error) {
+// Parse parses and lints the table. It returns all errors, with the lines' names.
+func Parse(fsys fs.FS) ([]signature.Signature, error) {
 	rows, err := tables.Read[tables.Signature](fsys)
 	all := signature.ConvertRows(rows)
-	return all, errors.Join(append([]error{err}, lint(all)...)...)
+	return all, errors.Join(append([]error{err}, checkTable(all)...)...)
 }
 
-// LintedSignatures returns the rows of tables with a site's own rows over them, or the first error.
-func LintedSignatures(t *tables.Tables) ([]signature.Signature, error) {
+// LoadChecked returns the rows of tables with a site's own rows over them, or the first error.
+func LoadChecked(t *tables.Tables) ([]signature.Signature, error) {
 	all := signature.Load(t)
-	if faults := lint(all); len(faults) > 0 {
+	if faults := checkTable(all); len(faults) > 0 {
 		return nil, faults[0]
 	}
 	return all, nil

@@ -1,13 +1,53 @@
-package logs
+package lint
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 
+	"cudacompat/internal/logs/finding"
+	"cudacompat/internal/logs/readers"
 	"cudacompat/internal/logs/signature"
 )
+
+// TestReinstalls checks that no step and no page reinstalls a package without a version or a place.
+func TestReinstalls(t *testing.T) {
+	for step, want := range map[string]bool{"`pip install --force-reinstall torchvision`": true,
+		"`pip install --no-deps --force-reinstall torchvision==0.29.1+cu126`":               false,
+		"`pip install --force-reinstall torchvision --index-url https://x.example/whl/cu1`": false,
+		"`pip install --force-reinstall torch_scatter -f https://x.example/torch.html`":     false,
+		"`pip install --force-reinstall --no-deps -f torch torchvision`":                    true} {
+		if got := reinstallsAny(step); got != want {
+			t.Errorf("%s: %t", step, got)
+		}
+	}
+	steps := []string{readers.RebuildCommand}
+	for _, do := range readers.ListSteps() {
+		steps = append(steps, do...)
+	}
+	for _, a := range finding.Book().Answers {
+		steps = append(steps, a.Do...)
+	}
+	pages, err := filepath.Glob("../../../docs/rules/*.md")
+	if err != nil || len(pages) < 50 {
+		t.Fatal(len(pages), err)
+	}
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps = append(steps, strings.Split(string(text), "\n")...)
+	}
+	for _, step := range steps {
+		if reinstallsAny(step) {
+			t.Errorf("%q names neither a version nor a place", step)
+		}
+	}
+}
 
 // TestParseSignaturesRefuses checks the linter's errors, one fault in each file.
 func TestParseSignaturesRefuses(t *testing.T) {
@@ -15,7 +55,7 @@ func TestParseSignaturesRefuses(t *testing.T) {
 		"an-id\nweight: cause\n" +
 		"pattern: it failed: (?P<why>\\w+)\nseen: it failed: badly\nsource: https://example.com/1\nchecked: 2026-11-21\n"
 	parse := func(text string) ([]signature.Signature, error) {
-		return ParseSignatures(fstest.MapFS{"signature/a.txt": {Data: []byte(text)}})
+		return Parse(fstest.MapFS{"signature/a.txt": {Data: []byte(text)}})
 	}
 	if all, err := parse("# comment\n\n" + good); err != nil || len(all) != 1 ||
 		!slices.Equal(all[0].Literal, []string{"it failed: "}) {
@@ -62,32 +102,5 @@ func TestParseSignaturesRefuses(t *testing.T) {
 				t.Errorf("%v; want … %s …", err, c.says)
 			}
 		})
-	}
-}
-
-func TestMustContain(t *testing.T) {
-	for _, c := range []struct {
-		pattern  string
-		literals []string
-		want     bool
-	}{
-		{`an error`, []string{"error"}, true},
-		{`an (?:error|fault)`, []string{"error"}, false},
-		{`an (?:error|fault)`, []string{"error", "fault"}, true},
-		{`cudaErrorAssert|cudaErrorUnknown`, []string{"cudaErrorAssert", "cudaErrorUnknown"}, true},
-		{`cudaErrorAssert|cudaErrorUnknown`, []string{"cudaErrorAssert"}, false},
-		{`(?:an error)?`, []string{"error"}, false},
-		{`(?:an error)*`, []string{"error"}, false},
-		{`(?:an error)+`, []string{"error"}, true},
-		{`(?:an error){2,3}`, []string{"error"}, true},
-		{`(?i)an error`, []string{"error"}, false},
-		{`[Ee]rror`, []string{"rror"}, true},
-		{`[Ee]rror:? x`, []string{"or x", "or: x"}, true},
-		{`[Ee]rror.x`, []string{"or x"}, false},
-		{`(`, []string{"x"}, false},
-	} {
-		if got := mustContain(c.pattern, c.literals); got != c.want {
-			t.Errorf("mustContain(%q, %q) = %t", c.pattern, c.literals, got)
-		}
 	}
 }

@@ -1,4 +1,4 @@
-package logs
+package lint
 
 import (
 	"regexp/syntax"
