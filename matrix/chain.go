@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"cudacompat/matrix/internal/hardware"
+	"cudacompat/matrix/internal/links"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/rules"
 	"cudacompat/matrix/verdict"
@@ -33,7 +34,7 @@ func (j *judgement) link(name verdict.LinkName, b *model.Build, g hardware.GPU) 
 	if slices.Contains(verdict.MachineLinks, name) {
 		l, arises := j.machineLink(name, g)
 		if name == verdict.LinkDevices && b.Kept != "" && l.State != verdict.LinkBroken {
-			l = withheldLink(verdict.LinkDevices, "visible-devices")
+			l = links.Withheld(verdict.LinkDevices, "visible-devices")
 			l.GPU = g.Label
 		}
 		return l, arises
@@ -44,7 +45,7 @@ func (j *judgement) link(name verdict.LinkName, b *model.Build, g hardware.GPU) 
 		l.State = verdict.LinkBroken
 	default:
 		if l.Because = j.rulesLacking(name, b); len(l.Because) == 0 {
-			l = observeBuild(j.Machine, name, b, g)
+			l = links.ObserveBuild(j.Machine, name, b, g)
 			break
 		}
 		l.State, l.Lacks = verdict.Unseen, j.missingFact(l.Because[0], b.Subject)
@@ -62,13 +63,13 @@ func (j *judgement) machineLink(name verdict.LinkName, g hardware.GPU) (verdict.
 	arises := true
 	if len(l.Because) > 0 {
 		l.State = verdict.LinkBroken
-		if seen, _ := observe(j.Machine, name, g); seen.State == verdict.Held {
+		if seen, _ := links.Observe(j.Machine, name, g); seen.State == verdict.Held {
 			l.Value, l.From = seen.Value, seen.From
 		}
 	} else if hidden, ok := j.hidden[name]; ok && g.Label != "" {
 		l = hidden
 	} else {
-		l, arises = observe(j.Machine, name, g)
+		l, arises = links.Observe(j.Machine, name, g)
 	}
 	// Without a GPU there is nothing to ask about its driver.
 	if g.Label == "" && name != verdict.LinkGPU && l.State == verdict.Unseen && l.Value != verdict.Withheld {

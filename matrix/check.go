@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cudacompat/matrix/internal/hardware"
+	"cudacompat/matrix/internal/links"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/rules"
 	"cudacompat/matrix/internal/rules/environment"
@@ -38,7 +39,7 @@ func Check(ctx context.Context, t *Tables, f facts.Facts, targets []Target, poli
 		m.Beside = slices.DeleteFunc(slices.Clone(all), func(o *model.Machine) bool { return o.Name == m.Name })
 		j := newJudgement(m, &v)
 		v.Judged = append(v.Judged, judgedMachine(j.Machine))
-		v.Disagreements = disagreements(j.Machine) // the same for every target
+		v.Disagreements = links.FindDisagreements(j.Machine) // the same for every target
 		j.runRules(ctx)
 		j.fitFixes()
 		inconclusive = j.answers(ctx) || inconclusive
@@ -323,7 +324,7 @@ func (j *judgement) hideLink(rule Rule, r *rule.Result) {
 		return
 	}
 	if _, known := j.hidden[link]; !known {
-		j.hidden[link] = unseenLink(link, r.Missing, rule.ID)
+		j.hidden[link] = links.Unseen(link, r.Missing, rule.ID)
 	}
 }
 
@@ -378,7 +379,7 @@ func (j *judgement) answers(ctx context.Context) (inconclusive bool) {
 		}
 		j.verdict.Answers = append(j.verdict.Answers, a)
 		// A build that continues without the withheld GPU proves nothing about the GPU.
-		if a.Counts && (a.Answer == verdict.Unknown || a.Answer == verdict.WorksCPUOnly && (withheld(j.Machine) || b.Kept != "")) {
+		if a.Counts && (a.Answer == verdict.Unknown || a.Answer == verdict.WorksCPUOnly && (links.IsGPUWithheld(j.Machine) || b.Kept != "")) {
 			inconclusive = true
 		}
 	}
@@ -394,18 +395,18 @@ func (j *judgement) machineUnseen() bool {
 	if slices.ContainsFunc(j.Builds, func(b *model.Build) bool { return b.Counts && usesGPU(b) }) || len(j.GPUs) == 0 {
 		return false
 	}
-	links := j.machineLinks()
-	if decisive(links).State != verdict.Unseen {
+	chain := j.machineLinks()
+	if decisive(chain).State != verdict.Unseen {
 		return false
 	}
-	i := slices.IndexFunc(links, func(l verdict.Link) bool {
+	i := slices.IndexFunc(chain, func(l verdict.Link) bool {
 		return l.State == verdict.Unseen && (l.Link == verdict.LinkModule || l.Link == verdict.LinkAnswers)
 	})
 	if i < 0 {
 		return false
 	}
-	j.verdict.Unknown = append(j.verdict.Unknown, verdict.Missing{Rule: links[i].Because[0], Subject: "driver", Target: j.Name,
-		MissingFact: missingForLink(j.Machine, links[i])})
+	j.verdict.Unknown = append(j.verdict.Unknown, verdict.Missing{Rule: chain[i].Because[0], Subject: "driver", Target: j.Name,
+		MissingFact: links.MissingFact(j.Machine, chain[i])})
 	return true
 }
 
@@ -458,7 +459,7 @@ func (j *judgement) answer(b *model.Build) verdict.BuildAnswer {
 		}
 	case worst.State == verdict.Unseen:
 		a.Answer, a.Because = verdict.Unknown, rulesBehind(chain, verdict.Unseen)
-		if (withheld(j.Machine) || b.Kept != "") && b.GoesOn() {
+		if (links.IsGPUWithheld(j.Machine) || b.Kept != "") && b.GoesOn() {
 			a.Answer = verdict.WorksCPUOnly
 		}
 		j.addMissing(b, chain)
@@ -488,7 +489,7 @@ func rulesBehind(chain []verdict.Link, state verdict.LinkState) []string {
 func (j *judgement) addMissing(b *model.Build, chain []verdict.Link) {
 	var said []verdict.MissingFact
 	for _, l := range chain {
-		lack := missingForLink(j.Machine, l)
+		lack := links.MissingFact(j.Machine, l)
 		if l.Value == verdict.Withheld && b.Kept != "" {
 			lack = verdict.Statement(b.Kept + " keeps " + b.Name + " to the CPU")
 		}

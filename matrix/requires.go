@@ -12,6 +12,7 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/links"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/rules/build"
 	"cudacompat/matrix/internal/rules/coverage"
@@ -157,8 +158,8 @@ func (r *gathering) describe(m *model.Machine) {
 	for _, b := range m.Builds {
 		r.Builds = append(r.Builds, requiredBuild(b, m))
 	}
-	if withheld(m) { // what it needs of a GPU nobody can say
-		r.Unknown = append(r.Unknown, requires.Missing{Rule: "visible-devices", Subject: "the image", MissingFact: hiddenByImage(m.Shown.List)})
+	if links.IsGPUWithheld(m) { // what it needs of a GPU nobody can say
+		r.Unknown = append(r.Unknown, requires.Missing{Rule: "visible-devices", Subject: "the image", MissingFact: links.HiddenByImage(m.Shown.List)})
 	}
 	for _, u := range coverage.NotLookedAt(m) {
 		if u.Missing.IsMissing() {

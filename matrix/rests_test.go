@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/matrix/internal/links"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
 	"cudacompat/probe/facts"
@@ -14,11 +15,11 @@ import (
 
 // reader are the probes that read a fact. What is taken away was not looked at: a probe that looked and found nothing is
 // a fact of its own.
-var reader = map[string]string{factGPUs: "pci", factLoaded: "proc-driver", factNVML: "nvml", factTaken: "driver-libraries",
-	factLibraries: "driver-libraries", factCompat: "driver-libraries", factModules: "driver-modules", factNodes: "devices"}
+var reader = map[string]string{links.FactGPUs: "pci", links.FactLoaded: "proc-driver", links.FactNVML: "nvml", links.FactTaken: "driver-libraries",
+	links.FactLibraries: "driver-libraries", links.FactCompat: "driver-libraries", links.FactModules: "driver-modules", links.FactNodes: "devices"}
 
 // together are the facts that one reading finds: who knows one of them knows all.
-var together = map[string][]string{factSASS: {factPTX, factGroups}, factPTX: {factSASS, factGroups}}
+var together = map[string][]string{links.FactSASS: {links.FactPTX, links.FactGroups}, links.FactPTX: {links.FactSASS, links.FactGroups}}
 
 // without returns a machine of which some facts are not known.
 func without(t *testing.T, data []byte, names ...string) facts.Facts {

@@ -1,4 +1,10 @@
-package matrix
+// Package links determines the state of each link of the chain that no rule found broken: GPU, module, devices, libcuda,
+// what the driver answers, and the links of a build.
+//
+// A link that nobody examined, because only a file was given, is assumed. A link that was looked for and not found is
+// unseen, and names the fact that is missing. A link that this process was given no GPU for is withheld. The package
+// also compares the machine code that was read from builds with the tables.
+package links
 
 import (
 	"cmp"
@@ -13,32 +19,29 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// heldLink returns a link that was observed.
-func heldLink(link verdict.LinkName, value, from string, facts ...string) verdict.Link {
+// held returns a link that was observed.
+func held(link verdict.LinkName, value, from string, facts ...string) verdict.Link {
 	return verdict.Link{Link: link, State: verdict.Held, Value: value, From: from, Because: []string{}, Facts: facts}
 }
 
-// assumedLink returns a link that is assumed.
-func assumedLink(link verdict.LinkName, value, from string) verdict.Link {
+// assumed returns a link that is assumed.
+func assumed(link verdict.LinkName, value, from string) verdict.Link {
 	return verdict.Link{Link: link, State: verdict.Assumed, Value: value, From: from, Because: []string{}}
 }
 
-// unseenLink returns a link for which a fact is missing, with the rule whose page says how to get the fact.
-func unseenLink(link verdict.LinkName, missing verdict.MissingFact, rule string) verdict.Link {
+// Unseen returns a link for which a fact is missing, with the rule whose page says how to get the fact.
+func Unseen(link verdict.LinkName, missing verdict.MissingFact, rule string) verdict.Link {
 	return verdict.Link{Link: link, State: verdict.Unseen, Value: missing.Missing, Lacks: missing, Because: []string{rule}}
 }
 
-// withheldLink returns a link that was not seen because this process was given no GPU.
-func withheldLink(link verdict.LinkName, rule string) verdict.Link {
+// Withheld returns a link that was not seen because this process was given no GPU.
+func Withheld(link verdict.LinkName, rule string) verdict.Link {
 	return verdict.Link{Link: link, State: verdict.Unseen, Value: verdict.Withheld, Because: []string{rule}}
 }
 
-// This file determines the state of each link that no rule found broken. A link that nobody examined, because only a
-// file was given, is assumed. A link that was looked for and not found is unseen.
-
-// observe returns what was observed of a link of the machine for one kind of GPU. It returns false if the link does not
+// Observe returns what was observed of a link of the machine for one kind of GPU. It returns false if the link does not
 // apply.
-func observe(m *model.Machine, link verdict.LinkName, g hardware.GPU) (verdict.Link, bool) {
+func Observe(m *model.Machine, link verdict.LinkName, g hardware.GPU) (verdict.Link, bool) {
 	switch link {
 	case verdict.LinkGPU:
 		return observeGPU(m, g), true
@@ -61,22 +64,22 @@ const (
 
 // The facts that links depend on, by their names in JSON. * means every element of a list.
 const (
-	factGPUs      = "gpus"
-	factLoaded    = "driver.version"
-	factNVML      = "driver.nvml"
-	factCUDA      = "driver.cuda"
-	factTaken     = "driver.taken"
-	factLibraries = "driver.libraries"
-	factCompat    = "driver.compat"
-	factModules   = "driver.modules"
-	factNodes     = "devices.nodes"
-	factSystem    = "system.jetson"
-	factPath      = "environments.*.builds.*.path"
-	factLooked    = "environments.*.builds.*.looked"
-	factRelease   = "environments.*.builds.*.version"
-	factSASS      = "environments.*.builds.*.sass"
-	factPTX       = "environments.*.builds.*.ptx"
-	factGroups    = "environments.*.builds.*.groups"
+	FactGPUs      = "gpus"
+	FactLoaded    = "driver.version"
+	FactNVML      = "driver.nvml"
+	FactCUDA      = "driver.cuda"
+	FactTaken     = "driver.taken"
+	FactLibraries = "driver.libraries"
+	FactCompat    = "driver.compat"
+	FactModules   = "driver.modules"
+	FactNodes     = "devices.nodes"
+	FactSystem    = "system.jetson"
+	FactPath      = "environments.*.builds.*.path"
+	FactLooked    = "environments.*.builds.*.looked"
+	FactRelease   = "environments.*.builds.*.version"
+	FactSASS      = "environments.*.builds.*.sass"
+	FactPTX       = "environments.*.builds.*.ptx"
+	FactGroups    = "environments.*.builds.*.groups"
 )
 
 // reasonAssumed returns why links of this machine are assumed: nobody had to look at it. It returns "" if a probe
@@ -97,11 +100,11 @@ func reasonAssumed(m *model.Machine, probe string) string {
 func observeGPU(m *model.Machine, g hardware.GPU) verdict.Link {
 	switch {
 	case g.Label == "":
-		return unseenLink(verdict.LinkGPU, verdict.NoGPU, "gpu-count")
+		return Unseen(verdict.LinkGPU, verdict.NoGPU, "gpu-count")
 	case m.Target.Named():
-		return assumedLink(verdict.LinkGPU, g.Label, g.From)
+		return assumed(verdict.LinkGPU, g.Label, g.From)
 	}
-	return heldLink(verdict.LinkGPU, g.Label, g.From, factGPUs)
+	return held(verdict.LinkGPU, g.Label, g.From, FactGPUs)
 }
 
 // observeModule returns the link module: assumed for a target's driver; held where the module is loaded, NVML answers,
@@ -113,7 +116,7 @@ func observeModule(m *model.Machine) verdict.Link {
 	}
 	switch {
 	case m.Target.Driver != "":
-		return assumedLink(verdict.LinkModule, value, byTarget)
+		return assumed(verdict.LinkModule, value, byTarget)
 	case m.Driver().Loaded || m.Facts.Driver.NVML.Status == "ok" || m.Facts.System.Jetson:
 		from := m.Driver().From
 		switch {
@@ -122,45 +125,45 @@ func observeModule(m *model.Machine) verdict.Link {
 		case from == "" && m.Facts.System.Jetson:
 			from = "the board's image"
 		}
-		return heldLink(verdict.LinkModule, value, from, factLoaded, factNVML, factSystem, factNodes)
+		return held(verdict.LinkModule, value, from, FactLoaded, FactNVML, FactSystem, FactNodes)
 	case m.Facts.Devices.Node("/dev/dxg") != nil:
-		return heldLink(verdict.LinkModule, value, "/dev/dxg", factNodes)
+		return held(verdict.LinkModule, value, "/dev/dxg", FactNodes)
 	case m.Facts.Driver.NVML.Code == hardware.NVMLMismatch: // the libraries' release is not the module's
-		return unseenLink(verdict.LinkModule, verdict.Question("which release the loaded NVIDIA kernel module is of"), "driver-mismatch")
+		return Unseen(verdict.LinkModule, verdict.Question("which release the loaded NVIDIA kernel module is of"), "driver-mismatch")
 	}
 	if why := reasonAssumed(m, "proc-driver"); why != "" {
-		return assumedLink(verdict.LinkModule, value, why)
+		return assumed(verdict.LinkModule, value, why)
 	}
-	return unseenLink(verdict.LinkModule, verdict.Question("whether the NVIDIA kernel module is loaded"), "driver-missing")
+	return Unseen(verdict.LinkModule, verdict.Question("whether the NVIDIA kernel module is loaded"), "driver-missing")
 }
 
 // observeDevices returns the link devices. It checks, in this order, what this process was given, what it may open,
 // and who would create the rest.
 func observeDevices(m *model.Machine, g hardware.GPU) verdict.Link {
-	if m.Facts.Image != nil && withheld(m) {
-		return withheldLink(verdict.LinkDevices, withholder(m))
+	if m.Facts.Image != nil && IsGPUWithheld(m) {
+		return Withheld(verdict.LinkDevices, withholder(m))
 	}
 	if why := reasonAssumed(m, "devices"); why != "" {
-		return assumedLink(verdict.LinkDevices, "", why)
+		return assumed(verdict.LinkDevices, "", why)
 	}
 	if !m.Looked("devices") { // the time was up, or they could not be looked at
-		return unseenLink(verdict.LinkDevices, verdict.Question("whether the driver's nodes under /dev can be opened"), "device-nodes-missing")
+		return Unseen(verdict.LinkDevices, verdict.Question("whether the driver's nodes under /dev can be opened"), "device-nodes-missing")
 	}
-	if withheld(m) {
-		return withheldLink(verdict.LinkDevices, withholder(m))
+	if IsGPUWithheld(m) {
+		return Withheld(verdict.LinkDevices, withholder(m))
 	}
 	switch {
 	case m.Facts.Devices.Node("/dev/dxg") != nil:
-		return heldLink(verdict.LinkDevices, "/dev/dxg", "/dev", factNodes)
+		return held(verdict.LinkDevices, "/dev/dxg", "/dev", FactNodes)
 	case m.Facts.System.WSL:
-		return unseenLink(verdict.LinkDevices, verdict.Question("whether /dev/dxg is there"), "device-nodes-missing")
+		return Unseen(verdict.LinkDevices, verdict.Question("whether /dev/dxg is there"), "device-nodes-missing")
 	case m.Jetson():
-		return heldLink(verdict.LinkDevices, "nvgpu and nvhost", "the board's image", factGPUs, factSystem, factNodes)
+		return held(verdict.LinkDevices, "nvgpu and nvhost", "the board's image", FactGPUs, FactSystem, FactNodes)
 	}
 	var names []string
 	for _, name := range []string{hardware.ControlNode, hardware.MemoryNode} {
 		if missing := nodeUnseen(m, name); missing.IsMissing() {
-			return unseenLink(verdict.LinkDevices, missing, "device-nodes-missing")
+			return Unseen(verdict.LinkDevices, missing, "device-nodes-missing")
 		}
 		if m.Facts.Devices.Node(name) != nil {
 			names = append(names, strings.TrimPrefix(name, "/dev/"))
@@ -171,18 +174,18 @@ func observeDevices(m *model.Machine, g hardware.GPU) verdict.Link {
 	node := gpuNode(m, g)
 	switch {
 	case node != nil && node.Access != "ok" && !m.DriverAnswers():
-		return unseenLink(verdict.LinkDevices, verdict.Question(fmt.Sprintf("whether a program may open %s (%s)", node.Path, node.Access)), "device-permission")
+		return Unseen(verdict.LinkDevices, verdict.Question(fmt.Sprintf("whether a program may open %s (%s)", node.Path, node.Access)), "device-permission")
 	case node == nil && !m.DriverAnswers() && !m.Makes():
-		return unseenLink(verdict.LinkDevices, verdict.Question("whether the GPU's node under /dev can be made"), "device-nodes-missing")
+		return Unseen(verdict.LinkDevices, verdict.Question("whether the GPU's node under /dev can be made"), "device-nodes-missing")
 	case node != nil:
 		names = append(names, strings.TrimPrefix(node.Path, "/dev/"))
 	case len(m.Facts.Devices.Nodes) == 0 && !m.DriverAnswers(): // nothing was opened, and nothing was counted
-		return unseenLink(verdict.LinkDevices, verdict.Question("whether the driver's nodes under /dev can be opened, none of which is there yet"), "device-nodes-missing")
+		return Unseen(verdict.LinkDevices, verdict.Question("whether the driver's nodes under /dev can be opened, none of which is there yet"), "device-nodes-missing")
 	}
 	if len(names) == 0 {
 		names = []string{"opened by NVML"}
 	}
-	return heldLink(verdict.LinkDevices, strings.Join(names, ", "), "/dev", factNodes, factNVML)
+	return held(verdict.LinkDevices, strings.Join(names, ", "), "/dev", FactNodes, FactNVML)
 }
 
 // nodeUnseen returns what is not known about a node that every program opens, or nothing if the node can be opened or
@@ -216,9 +219,9 @@ func gpuNode(m *model.Machine, g hardware.GPU) *facts.Node {
 	return &nodes[0]
 }
 
-// withheld reports whether this process was given no GPU, or hides all of them on purpose. Nothing is broken then, and
+// IsGPUWithheld reports whether this process was given no GPU, or hides all of them on purpose. Nothing is broken then, and
 // nothing is proven.
-func withheld(m *model.Machine) bool {
+func IsGPUWithheld(m *model.Machine) bool {
 	if m.Facts.Image != nil || !m.Here() {
 		return m.Facts.Image != nil && m.Shown.Hidden
 	}
@@ -248,29 +251,29 @@ func observeLibcuda(m *model.Machine) verdict.Link {
 		return strings.TrimPrefix(text, ", ")
 	}
 	if m.Target.Driver != "" {
-		return assumedLink(verdict.LinkLibcuda, value(m.Driver().Version), byTarget)
+		return assumed(verdict.LinkLibcuda, value(m.Driver().Version), byTarget)
 	}
 	if why := reasonAssumed(m, "driver-libraries"); why != "" {
-		return assumedLink(verdict.LinkLibcuda, value(m.Driver().Version), why)
+		return assumed(verdict.LinkLibcuda, value(m.Driver().Version), why)
 	}
 	if m.Forward().Compat != nil {
-		return heldLink(verdict.LinkLibcuda, value(m.Forward().Number), m.Forward().Path, factCompat, factTaken, factLibraries)
+		return held(verdict.LinkLibcuda, value(m.Forward().Number), m.Forward().Path, FactCompat, FactTaken, FactLibraries)
 	}
 	if taken := m.Facts.Driver.Taken; taken.Path != "" {
-		return heldLink(verdict.LinkLibcuda, value(version.Of(taken.Version)), taken.Path, factTaken, factLibraries)
+		return held(verdict.LinkLibcuda, value(version.Of(taken.Version)), taken.Path, FactTaken, FactLibraries)
 	}
 	// An older program recorded the driver's own library, and not the file that the loader takes.
 	if own := m.Library("libcuda"); own != nil && m.Facts.Driver.Libcuda == nil {
-		return heldLink(verdict.LinkLibcuda, value(own.Number), own.Path, factLibraries)
+		return held(verdict.LinkLibcuda, value(own.Number), own.Path, FactLibraries)
 	}
 	rule := "driver-missing"
 	if m.Facts.System.Container != "" {
 		rule = "container-driver-libs"
 	}
-	if withheld(m) { // its driver comes in with the GPU
-		return withheldLink(verdict.LinkLibcuda, withholder(m))
+	if IsGPUWithheld(m) { // its driver comes in with the GPU
+		return Withheld(verdict.LinkLibcuda, withholder(m))
 	}
-	return unseenLink(verdict.LinkLibcuda, verdict.Question("which libcuda.so.1 a CUDA program would load here"), rule)
+	return Unseen(verdict.LinkLibcuda, verdict.Question("which libcuda.so.1 a CUDA program would load here"), rule)
 }
 
 // withholder returns the rule whose page says why this process has no GPU.
@@ -288,7 +291,7 @@ func withholder(m *model.Machine) string {
 // It returns false if NVML was not asked or says nothing about the driver, because the link does not exist then.
 func observeAnswers(m *model.Machine) (verdict.Link, bool) {
 	if m.Facts.Observed.CUDAAvailable != nil && !*m.Facts.Observed.CUDAAvailable && !m.Target.Named() && m.Target.Driver == "" {
-		return unseenLink(verdict.LinkAnswers, verdict.Question("why torch.cuda.is_available() is False in this report (the visible devices, a compatibility library or the nodes under /dev decide)"), "driver-unresponsive"), true
+		return Unseen(verdict.LinkAnswers, verdict.Question("why torch.cuda.is_available() is False in this report (the visible devices, a compatibility library or the nodes under /dev decide)"), "driver-unresponsive"), true
 	}
 	nvml := m.Facts.Driver.NVML
 	missing, unanswered := m.NVMLUnanswered()
@@ -297,16 +300,16 @@ func observeAnswers(m *model.Machine) (verdict.Link, bool) {
 	case m.Target.Named() || m.Target.Driver != "" || m.Jetson() || m.Facts.System.WSL && nvml.Status != "ok":
 		return verdict.Link{}, false
 	case unanswered:
-		return unseenLink(verdict.LinkAnswers, missing, "driver-unresponsive"), true
+		return Unseen(verdict.LinkAnswers, missing, "driver-unresponsive"), true
 	case nvml.Status == "ok" && m.FabricPending().IsMissing():
-		return unseenLink(verdict.LinkAnswers, m.FabricPending(), "fabric-manager"), true
+		return Unseen(verdict.LinkAnswers, m.FabricPending(), "fabric-manager"), true
 	case nvml.Status == "ok":
-		return heldLink(verdict.LinkAnswers, "", m.NVMLFrom(), factNVML), true
+		return held(verdict.LinkAnswers, "", m.NVMLFrom(), FactNVML), true
 	case nvml.Status == "timeout" || nvml.Status == "crashed" || nvml.Status == "stuck":
-		return unseenLink(verdict.LinkAnswers, verdict.Statement(nvml.Message), "driver-unresponsive"), true
+		return Unseen(verdict.LinkAnswers, verdict.Statement(nvml.Message), "driver-unresponsive"), true
 	// Error 9 means that no driver is loaded. For a host without a module, driver-missing reports that.
-	case nvml.Status == "error" && (nvml.Code != hardware.NVMLNotLoaded || m.Facts.Driver.Version != "") && !withheld(m):
-		return unseenLink(verdict.LinkAnswers, whyNVMLFails(nvml), "driver-unresponsive"), true
+	case nvml.Status == "error" && (nvml.Code != hardware.NVMLNotLoaded || m.Facts.Driver.Version != "") && !IsGPUWithheld(m):
+		return Unseen(verdict.LinkAnswers, whyNVMLFails(nvml), "driver-unresponsive"), true
 	}
 	return verdict.Link{}, false
 }
@@ -321,50 +324,50 @@ func whyNVMLFails(nvml facts.NVML) verdict.MissingFact {
 	return lack
 }
 
-// observeBuild returns one of a build's own links. For a build that a file only names, the links python and libraries
+// ObserveBuild returns one of a build's own links. For a build that a file only names, the links python and libraries
 // are assumed. For a build that was found, the link libraries is unseen if nobody examined its libraries.
-func observeBuild(m *model.Machine, link verdict.LinkName, b *model.Build, g hardware.GPU) verdict.Link {
+func ObserveBuild(m *model.Machine, link verdict.LinkName, b *model.Build, g hardware.GPU) verdict.Link {
 	installed := b.Path != "" || b.Program()
 	switch link {
 	case verdict.LinkDriver:
 		if m.Target.Driver != "" {
-			return assumedLink(link, m.Driver().Version.String(), byTarget)
+			return assumed(link, m.Driver().Version.String(), byTarget)
 		}
 		if m.Jetson() { // its driver is a part of the board's system
-			return heldLink(link, m.Driver().Version.String(), m.Driver().From, factGPUs, factSystem)
+			return held(link, m.Driver().Version.String(), m.Driver().From, FactGPUs, FactSystem)
 		}
-		return heldLink(link, m.Driver().Version.String(), m.Driver().From, factLoaded, factLibraries, factModules, factCUDA)
+		return held(link, m.Driver().Version.String(), m.Driver().From, FactLoaded, FactLibraries, FactModules, FactCUDA)
 	case verdict.LinkCode:
 		_, from, _ := m.Code(b, g)
-		return heldLink(link, g.Capability.SM(), from, factSASS, factPTX, factGroups, factRelease)
+		return held(link, g.Capability.SM(), from, FactSASS, FactPTX, FactGroups, FactRelease)
 	case verdict.LinkPython:
 		if installed {
-			return heldLink(link, b.Env.Python, b.Env.Path, factPath)
+			return held(link, b.Env.Python, b.Env.Path, FactPath)
 		}
 	case verdict.LinkLibraries:
 		switch {
 		case installed && b.Looked, b.Program():
-			return heldLink(link, "", b.Path, factLooked, factPath)
+			return held(link, "", b.Path, FactLooked, FactPath)
 		case installed && b.IsFramework() && b.Device == "cuda" && m.Looked("python"): // of what was found only its version was read
-			return unseenLink(link, verdict.Question("which libraries "+b.Name+" would load"), "library-shadowed")
+			return Unseen(link, verdict.Question("which libraries "+b.Name+" would load"), "library-shadowed")
 		}
 	}
-	return assumedLink(link, "", byFile)
+	return assumed(link, "", byFile)
 }
 
-// hiddenByImage returns the missing fact for an image whose own CUDA_VISIBLE_DEVICES hides every GPU.
-func hiddenByImage(list string) verdict.MissingFact {
+// HiddenByImage returns the missing fact for an image whose own CUDA_VISIBLE_DEVICES hides every GPU.
+func HiddenByImage(list string) verdict.MissingFact {
 	return verdict.Statement(fmt.Sprintf("CUDA_VISIBLE_DEVICES=%q in the image's configuration hides every GPU", list))
 }
 
-// missingForLink returns the fact that an unseen link lacks.
-func missingForLink(m *model.Machine, l verdict.Link) verdict.MissingFact {
+// MissingFact returns the fact that an unseen link lacks.
+func MissingFact(m *model.Machine, l verdict.Link) verdict.MissingFact {
 	list, hides := m.Facts.Variables["CUDA_VISIBLE_DEVICES"]
 	switch {
 	case l.Value != verdict.Withheld:
 		return l.Lacks
 	case m.Facts.Image != nil:
-		return hiddenByImage(list)
+		return HiddenByImage(list)
 	case hides && m.Shown.Hidden:
 		return verdict.MissingFact{Missing: fmt.Sprintf("CUDA_VISIBLE_DEVICES=%q hides every GPU from this process", list), Reason: "hidden"}
 	}

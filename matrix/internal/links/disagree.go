@@ -1,4 +1,4 @@
-package matrix
+package links
 
 import (
 	"cmp"
@@ -10,9 +10,9 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// disagreements compares the machine code read from builds with the tables. If a build may be one of several rows, one
+// FindDisagreements compares the machine code read from builds with the tables. If a build may be one of several rows, one
 // row that agrees is enough.
-func disagreements(m *model.Machine) []verdict.Disagreement {
+func FindDisagreements(m *model.Machine) []verdict.Disagreement {
 	list := []verdict.Disagreement{}
 	for _, b := range m.Builds {
 		rows := slices.DeleteFunc(slices.Clone(b.Rows), func(r model.Row) bool { return len(r.SASS) == 0 })
