@@ -43,6 +43,13 @@ func lintModule(root string) ([]offender, error) {
 	return found, err
 }
 
+// The largest sizes, in lines.
+const (
+	maxFunction = 60
+	maxPackage  = 2500
+	perOffender = 100 // of the lines beyond maxPackage
+)
+
 // lintPackage checks the Go files in one directory. Files for other systems count too.
 func lintPackage(root, dir string) ([]offender, error) {
 	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
@@ -54,7 +61,7 @@ func lintPackage(root, dir string) ([]offender, error) {
 		return nil, err
 	}
 	var found []offender
-	files, documented := 0, false
+	files, lines, documented := 0, 0, false
 	fset := token.NewFileSet()
 	for _, name := range names {
 		if strings.HasSuffix(name, "_test.go") {
@@ -68,6 +75,7 @@ func lintPackage(root, dir string) ([]offender, error) {
 			continue
 		}
 		files++
+		lines += fset.File(file.FileStart).LineCount()
 		documented = documented || file.Doc != nil
 		for _, o := range lintFile(fset, file) {
 			o.dir = filepath.ToSlash(rel)
@@ -76,6 +84,9 @@ func lintPackage(root, dir string) ([]offender, error) {
 	}
 	if files > 0 && !documented {
 		found = append(found, offender{key{filepath.ToSlash(rel), "package"}, dir, "no package comment"})
+	}
+	for limit := maxPackage; limit < lines; limit += perOffender {
+		found = append(found, offender{key{filepath.ToSlash(rel), "size"}, dir, fmt.Sprintf("%d lines, more than %d: split the package", lines, limit)})
 	}
 	return found, nil
 }
@@ -94,6 +105,9 @@ func lintFile(fset *token.FileSet, file *ast.File) []offender {
 		}
 		if first := firstWord(f.Doc.Text()); first != "" && first != f.Name.Name {
 			add("doc", fmt.Sprintf("the comment of %s begins with %q", f.Name.Name, first))
+		}
+		if n := fset.Position(f.End()).Line - fset.Position(f.Pos()).Line + 1; n > maxFunction {
+			add("long", fmt.Sprintf("%s has %d lines, more than %d: split it", f.Name.Name, n, maxFunction))
 		}
 		if m := prefixWord.FindStringSubmatch(f.Name.Name); m != nil && !(strings.EqualFold(m[1], "with") && mayBeWith(f)) {
 			add("name", fmt.Sprintf("%s begins with %q: begin with a verb, or name the result", f.Name.Name, m[1]))
