@@ -4,121 +4,11 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
-
-// TestPipIndex asks for the index as pip would: its variable, the last of its files, its own default.
-func TestPipIndex(t *testing.T) {
-	dir := t.TempDir()
-	file := func(name, text string) string {
-		name = filepath.Join(dir, name)
-		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return name
-	}
-	system := file("system", "# index-url = https://comment.example/simple\n[global]\ntimeout = 60\nIndex_URL: "+
-		"https://system.example/simple\n")
-	user := file("user", "[install]\nindex-url = https://install.example/simple\n[global]\nindex-url = "+
-		"https://user.example/simple\n")
-	none := file("none", "[global]\ncert = /etc/ssl\n")
-	help := "  -i, --index-url <url>       Base URL of the Python Package Index (default\n                            " +
-		"  https://default.example/simple). This should point to …"
-	for _, c := range []struct {
-		name, variable string
-		files          []string
-		want           string
-	}{
-		{"variable", "https://variable.example/simple", []string{system, user}, "https://variable.example/simple"},
-		{"last-file", "", []string{system, user, none, filepath.Join(dir, "absent")}, "https://user.example/simple"},
-		{"system", "", []string{system, none}, "https://system.example/simple"},
-		{"default", "", []string{none}, "https://default.example/simple"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			pip := Pip{func(string) string { return c.variable }, c.files, func() string { return help }}
-			if got, err := pip.Index(); err != nil || got != c.want {
-				t.Errorf("the index is %q (%v), want %q", got, err, c.want)
-			}
-		})
-	}
-	if _, err := (Pip{func(string) string { return "" }, nil, func() string { return "" }}).Index(); err == nil {
-		t.Error("no pip and no configuration gave an index")
-	}
-}
-
-func TestPipFiles(t *testing.T) {
-	for _, c := range []struct {
-		env  map[string]string
-		want []string
-	}{
-		{nil, []string{"/etc/xdg/pip/pip.conf", "/etc/pip.conf"}},
-		{map[string]string{"HOME": "/h", "VIRTUAL_ENV": "/v", "PIP_CONFIG_FILE": "/c"},
-			[]string{"/etc/xdg/pip/pip.conf", "/etc/pip.conf", "/h/.pip/pip.conf", "/h/.config/pip/pip.conf", "/v/pip.conf",
-				"/c"}},
-		{map[string]string{"HOME": "/h", "XDG_CONFIG_HOME": "/x"},
-			[]string{"/etc/xdg/pip/pip.conf", "/etc/pip.conf", "/h/.pip/pip.conf", "/x/pip/pip.conf"}},
-		{map[string]string{"HOME": "/h", "PIP_CONFIG_FILE": "/dev/null"}, nil},
-	} {
-		if diff := cmp.Diff(c.want, pipFiles(func(name string) string { return c.env[name] })); diff != "" {
-			t.Errorf("%v: -want +got\n%s", c.env, diff)
-		}
-	}
-}
-
-func TestTag(t *testing.T) {
-	for name, want := range map[string]Tag{
-		"torch-2.9.0-cp313-cp313t-manylinux_2_28_aarch64.whl": {"torch", "2.9.0", "3.13t",
-			"linux_aarch64", "2.28", ""},
-		"torch-1.8.0-cp36-cp36m-manylinux1_x86_64.whl": {"torch", "1.8.0", "3.6",
-			"linux_x86_64", "2.5", ""},
-		"tensorflow-2.20.0-cp39-cp39-manylinux_2_17_x86_64.manylinux2014_x86_64.whl": {"tensorflow", "2.20.0", "3.9",
-			"linux_x86_64", "2.17", ""},
-		"nvidia_nccl_cu12-2.27.5-py3-none-manylinux2014_x86_64.manylinux_2_17_x86_64.whl": {"nvidia_nccl_cu12", "2.27.5",
-			"", "linux_x86_64", "2.17", ""},
-		"jax-0.9.2-py3-none-any.whl": {"jax", "0.9.2", "", "any", "", ""},
-		"vllm-0.11.0-cp38-abi3-manylinux1_x86_64.whl": {"vllm", "0.11.0", "",
-			"linux_x86_64", "2.5", ""},
-		"torch-2.15.0+cu130-cp312-cp312-manylinux_2_28_x86_64.whl": {"torch", "2.15.0", "3.12",
-			"linux_x86_64", "2.28", "cu130"},
-		"torch-2.9.0-2-cp312-cp312-win_amd64.whl": {"torch", "2.9.0", "3.12", "", "", ""},
-	} {
-		if got, ok := (File{Name: name}).Tag(); !ok || got != want {
-			t.Errorf("%s: %+v, want %+v", name, got, want)
-		}
-	}
-	if _, ok := (File{Name: "torch-2.9.0.tar.gz"}).Tag(); ok {
-		t.Error("a source archive passes for a wheel")
-	}
-}
-
-// TestConstants checks the code in jax_cuda12_plugin 0.9.2's _versions.so that returns 12090, as the two compilers
-// wrote it.
-func TestConstants(t *testing.T) {
-	// push rbp; mov rbp,rsp; mov edi,0x2f3a; call; pop rbp; ret; then a mov before no call
-	x86 := []byte{0x55, 0x48, 0x89, 0xe5, 0xbf, 0x3a, 0x2f, 0, 0, 0xe8, 0x12, 0x08, 0x05, 0, 0x5d, 0xc3, 0xbf, 1, 0, 0,
-		0, 0x5d}
-	if got := constantsX86(x86); !slices.Equal(got, []int{12090}) {
-		t.Errorf("x86-64: %v", got)
-	}
-	// mov w0,#0x2f3a; b; mov w0,#0x637a; movk w0,#1,lsl #16; bl; mov w0,#5; ret; mov w1,#6; bl
-	arm := []byte{0x40, 0xe7, 0x85, 0x52, 0x10, 0, 0, 0x14, 0x40, 0x6f, 0x8c, 0x52, 0x20, 0, 0xa0, 0x72, 0x10, 0, 0, 0x94,
-		0xa0, 0, 0x80, 0x52, 0xc0, 0x03, 0x5f, 0xd6, 0xc1, 0, 0x80, 0x52, 0x10, 0, 0, 0x94}
-	if got := constantsARM(arm); !slices.Equal(got, []int{12090, 91002}) {
-		t.Errorf("aarch64: %v", got)
-	}
-	if got := cudnnAmong([]int{12090, 91002, 11705}); got != "9.10.2" {
-		t.Errorf("cuDNN %q", got)
-	}
-	if got := cudnnAmong([]int{8907, 91002}); got != "" {
-		t.Errorf("of two that may be cuDNN's, %q was taken", got)
-	}
-}
 
 // TestSays checks cells that agree with what was read, in other words or more exactly, and cells that do not.
 func TestSays(t *testing.T) {
@@ -147,20 +37,6 @@ func TestSays(t *testing.T) {
 			t.Errorf("%s: %q says %q: %v", c.column, c.old, c.read, got)
 		}
 	}
-}
-
-// FuzzIndexPage gives an index's page any bytes.
-func FuzzIndexPage(f *testing.F) {
-	f.Add([]byte(`{"files": [{"filename": "x-1.0-py3-none-any.whl", "hashes": {"sha256": "00"}, "url": "x", "yanked": false}]}`))
-	f.Add([]byte(`<a href="../x-1.0-py3-none-any.whl#sha256=00" data-yanked>x-1.0-py3-none-any.whl</a>`))
-	f.Fuzz(func(t *testing.T, page []byte) {
-		for _, read := range []func([]byte) ([]File, error){jsonFiles, htmlFiles} {
-			files, _ := read(page)
-			for _, file := range files {
-				file.Tag()
-			}
-		}
-	})
 }
 
 // TestNotShipped checks that the cudacompat program contains nothing from tools/.

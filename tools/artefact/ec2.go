@@ -10,12 +10,6 @@ import (
 	"strings"
 )
 
-// Lacking is the error for a source that names something the tables lack and only a person can add.
-type Lacking struct{ what string }
-
-// Error implements error.
-func (l *Lacking) Error() string { return l.what }
-
 // instanceModel is the part of EC2's interface description in botocore that lists the instance types:
 //
 //	{"shapes": {"InstanceType": {"enum": ["a1.medium", …]}}}

@@ -3,7 +3,6 @@ package artefact
 import (
 	"cmp"
 	"context"
-	"debug/elf"
 	"errors"
 	"regexp"
 	"slices"
@@ -100,47 +99,10 @@ func versionCUDA(version string) (cuda string, ok bool) {
 	return m[1] + "." + m[2], true
 }
 
-// saidFamily returns the files that tell the CUDA family beside METADATA.
-func (r *Reading) saidFamily() []string {
-	if r.Paddle != "" {
-		return []string{"version/__init__.py"}
-	}
-	var list []string
-	for _, name := range r.Libraries {
-		list = append(list, name[strings.LastIndex(name, "/")+1:])
-	}
-	return list
-}
-
 var (
 	requiresPython = regexp.MustCompile(`(?m)^Requires-Python: *(.+)$`)
 	beforePython4  = regexp.MustCompile(`^<4[.0]*,|,<4[.0]*$`)
 )
-
-// wants returns the version of a package that METADATA requires, directly or for an extra: "2.14.1" if it names one,
-// otherwise the range. It returns "" if any version will do.
-func (r *Reading) wants(name, extra string) string {
-	for _, q := range r.requires() {
-		marker := strings.ReplaceAll(q.marker, `'`, `"`)
-		asked := extra == "" && !strings.Contains(marker, "extra") || extra != "" && strings.Contains(marker, `"`+extra+`"`)
-		if q.name == name && asked && !elsewhere(marker) {
-			return strings.TrimPrefix(q.spec, "==")
-		}
-	}
-	return ""
-}
-
-// elsewhere reports whether a marker is that of another platform than x86-64 Linux.
-func elsewhere(marker string) bool {
-	marker = strings.ReplaceAll(strings.ReplaceAll(marker, `'`, `"`), " ", "")
-	for _, other := range []string{`sys_platform=="win32"`, `sys_platform=="darwin"`, `platform_machine=="aarch64"`,
-		`sys_platform!="linux"`} {
-		if strings.HasPrefix(marker, other) || strings.HasPrefix(marker, "("+other) {
-			return true
-		}
-	}
-	return false
-}
 
 // families returns the CUDA major versions that a release is for: those of the CUDA libraries that its own need or open
 // by name; otherwise that of its version file, of its project's name, of the NVIDIA packages that it requires, or of
@@ -154,34 +116,6 @@ func (s *Source) families(r *Reading, torch string, all bool) string {
 	}
 	if all && len(r.Libraries) > 0 && len(r.Code) == 0 {
 		return "none"
-	}
-	return ""
-}
-
-var (
-	localCUDA     = regexp.MustCompile(`^cu(\d\d)(\d)$`)
-	packageFamily = regexp.MustCompile(`-cu(\d\d)$|-cuda(\d\d)x$`)
-	extraFamily   = regexp.MustCompile(`(?m)^Requires-Dist: *[A-Za-z0-9._-]+\[[^\]]*\bcu(\d\d)\b[^\]]*\] *[^;\n]*$`)
-	majorBound    = regexp.MustCompile(`[=>~]=(\d\d)\.`)
-)
-
-// requiredFamily returns the CUDA family of the NVIDIA packages that METADATA asks for: nvidia-cublas-cu12,
-// cuda-toolkit==13.0.2, flashinfer_python[cu13].
-func (r *Reading) requiredFamily() string {
-	for _, q := range r.requires() {
-		if strings.Contains(q.marker, "extra") || elsewhere(q.marker) {
-			continue
-		}
-		if m := packageFamily.FindStringSubmatch(q.name); m != nil {
-			return m[1] + m[2]
-		}
-		if m := majorBound.FindStringSubmatch(q.spec); m != nil &&
-			(q.name == "cuda-toolkit" || q.name == "nvidia-cuda-runtime") {
-			return m[1]
-		}
-	}
-	if m := extraFamily.FindStringSubmatch(r.Metadata); m != nil {
-		return m[1]
 	}
 	return ""
 }
@@ -203,40 +137,4 @@ func (d *Data) defaultVariant(torch string) string {
 		}
 	}
 	return ""
-}
-
-// cudaLibrary matches the CUDA libraries whose number is the family's.
-var cudaLibrary = regexp.MustCompile(`\blib(?:cudart|cublas|cublasLt|nvrtc|nvJitLink)\.so\.(1[0-9])\b`)
-
-// familiesOf returns the CUDA major versions of the libraries that a file links to or, if it links to none, of those
-// whose names it contains for opening them.
-func familiesOf(f *elf.File) []string {
-	needed, _ := f.ImportedLibraries() // a broken list is an empty one
-	list := familiesIn(strings.Join(needed, " "))
-	if len(list) == 0 {
-		list = familiesIn(string(sectionOf(f, ".rodata")))
-	}
-	return list
-}
-
-var cudnnLibrary = regexp.MustCompile(`^libcudnn\.so\.(\d+)$`)
-
-// cudnnOf returns the major version of the cuDNN to which a library is linked.
-func cudnnOf(f *elf.File) string {
-	needed, _ := f.ImportedLibraries()
-	for _, name := range needed {
-		if m := cudnnLibrary.FindStringSubmatch(name); m != nil {
-			return m[1]
-		}
-	}
-	return ""
-}
-
-func familiesIn(text string) []string {
-	var list []string
-	for _, m := range cudaLibrary.FindAllStringSubmatch(text, -1) {
-		list = append(list, m[1])
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
 }

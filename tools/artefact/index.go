@@ -206,3 +206,15 @@ func (f File) Tag() (t Tag, ok bool) {
 	}
 	return t, true
 }
+
+var nameSeparators = regexp.MustCompile(`[-_.]+`)
+
+var projectFamily = regexp.MustCompile(`cu(?:da)?(\d\d)(?:0|x)?(?:_plugin)?$`)
+
+// family returns the CUDA major version in a project's name, "12" for nvidia_nccl_cu12 and nvidia_dali_cuda120, or "".
+func (t Tag) family() string {
+	if m := projectFamily.FindStringSubmatch(t.Project); m != nil {
+		return m[1]
+	}
+	return ""
+}

@@ -112,18 +112,3 @@ func librariesIn(members []string, project string) map[string]string {
 	maps.DeleteFunc(found, func(name, _ string) bool { return versioned[name] })
 	return found
 }
-
-// names returns those of a wheel's members, read from its directory or from the cache.
-func (r *Reader) names(ctx context.Context, f File) ([]string, error) {
-	return once(r, f, "names", func() (names []string, err error) {
-		wheel, err := r.Web.Open(ctx, f)
-		if err != nil {
-			return nil, err
-		}
-		defer wheel.Close()
-		for _, m := range wheel.zip.File {
-			names = append(names, m.Name)
-		}
-		return names, nil
-	})
-}

@@ -138,3 +138,39 @@ func constantsARM(code []byte) []int {
 	}
 	return list
 }
+
+// cudaLibrary matches the CUDA libraries whose number is the family's.
+var cudaLibrary = regexp.MustCompile(`\blib(?:cudart|cublas|cublasLt|nvrtc|nvJitLink)\.so\.(1[0-9])\b`)
+
+// familiesOf returns the CUDA major versions of the libraries that a file links to or, if it links to none, of those
+// whose names it contains for opening them.
+func familiesOf(f *elf.File) []string {
+	needed, _ := f.ImportedLibraries() // a broken list is an empty one
+	list := familiesIn(strings.Join(needed, " "))
+	if len(list) == 0 {
+		list = familiesIn(string(sectionOf(f, ".rodata")))
+	}
+	return list
+}
+
+var cudnnLibrary = regexp.MustCompile(`^libcudnn\.so\.(\d+)$`)
+
+// cudnnOf returns the major version of the cuDNN to which a library is linked.
+func cudnnOf(f *elf.File) string {
+	needed, _ := f.ImportedLibraries()
+	for _, name := range needed {
+		if m := cudnnLibrary.FindStringSubmatch(name); m != nil {
+			return m[1]
+		}
+	}
+	return ""
+}
+
+func familiesIn(text string) []string {
+	var list []string
+	for _, m := range cudaLibrary.FindAllStringSubmatch(text, -1) {
+		list = append(list, m[1])
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}

@@ -21,8 +21,6 @@ type requirement struct {
 var requirementLine = regexp.MustCompile(
 	`(?m)^Requires-Dist: *([A-Za-z0-9._-]+)(?:\[[^\]]*\])? *\(?([^;)\n]*)\)? *(?:;(.*))?$`)
 
-var nameSeparators = regexp.MustCompile(`[-_.]+`)
-
 // requires lists what METADATA asks for, in its order.
 func (r *Reading) requires() []requirement {
 	var list []requirement
@@ -86,4 +84,69 @@ func (r *Reading) loosest(name string) string {
 		return ""
 	}
 	return found.spec
+}
+
+// saidFamily returns the files that tell the CUDA family beside METADATA.
+func (r *Reading) saidFamily() []string {
+	if r.Paddle != "" {
+		return []string{"version/__init__.py"}
+	}
+	var list []string
+	for _, name := range r.Libraries {
+		list = append(list, name[strings.LastIndex(name, "/")+1:])
+	}
+	return list
+}
+
+// wants returns the version of a package that METADATA requires, directly or for an extra: "2.14.1" if it names one,
+// otherwise the range. It returns "" if any version will do.
+func (r *Reading) wants(name, extra string) string {
+	for _, q := range r.requires() {
+		marker := strings.ReplaceAll(q.marker, `'`, `"`)
+		asked := extra == "" && !strings.Contains(marker, "extra") || extra != "" && strings.Contains(marker, `"`+extra+`"`)
+		if q.name == name && asked && !elsewhere(marker) {
+			return strings.TrimPrefix(q.spec, "==")
+		}
+	}
+	return ""
+}
+
+// elsewhere reports whether a marker is that of another platform than x86-64 Linux.
+func elsewhere(marker string) bool {
+	marker = strings.ReplaceAll(strings.ReplaceAll(marker, `'`, `"`), " ", "")
+	for _, other := range []string{`sys_platform=="win32"`, `sys_platform=="darwin"`, `platform_machine=="aarch64"`,
+		`sys_platform!="linux"`} {
+		if strings.HasPrefix(marker, other) || strings.HasPrefix(marker, "("+other) {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	localCUDA     = regexp.MustCompile(`^cu(\d\d)(\d)$`)
+	packageFamily = regexp.MustCompile(`-cu(\d\d)$|-cuda(\d\d)x$`)
+	extraFamily   = regexp.MustCompile(`(?m)^Requires-Dist: *[A-Za-z0-9._-]+\[[^\]]*\bcu(\d\d)\b[^\]]*\] *[^;\n]*$`)
+	majorBound    = regexp.MustCompile(`[=>~]=(\d\d)\.`)
+)
+
+// requiredFamily returns the CUDA family of the NVIDIA packages that METADATA asks for: nvidia-cublas-cu12,
+// cuda-toolkit==13.0.2, flashinfer_python[cu13].
+func (r *Reading) requiredFamily() string {
+	for _, q := range r.requires() {
+		if strings.Contains(q.marker, "extra") || elsewhere(q.marker) {
+			continue
+		}
+		if m := packageFamily.FindStringSubmatch(q.name); m != nil {
+			return m[1] + m[2]
+		}
+		if m := majorBound.FindStringSubmatch(q.spec); m != nil &&
+			(q.name == "cuda-toolkit" || q.name == "nvidia-cuda-runtime") {
+			return m[1]
+		}
+	}
+	if m := extraFamily.FindStringSubmatch(r.Metadata); m != nil {
+		return m[1]
+	}
+	return ""
 }

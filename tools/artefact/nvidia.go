@@ -4,22 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"cudacompat/internal/fatbin"
 )
-
-var projectFamily = regexp.MustCompile(`cu(?:da)?(\d\d)(?:0|x)?(?:_plugin)?$`)
-
-// family returns the CUDA major version in a project's name, "12" for nvidia_nccl_cu12 and nvidia_dali_cuda120, or "".
-func (t Tag) family() string {
-	if m := projectFamily.FindStringSubmatch(t.Project); m != nil {
-		return m[1]
-	}
-	return ""
-}
 
 // ncclRows returns the row of one NCCL for one CUDA family.
 func ncclRows(_ *Source, _ context.Context, r *Reading) ([]Row, error) {

@@ -258,19 +258,6 @@ func setCode(cells map[string]string, sass, ptx []string) {
 	cells["ptx"] = cmp.Or(strings.Join(ptx, " "), "none")
 }
 
-// glibc returns the minimum glibc: that of the wheel's tag, or of its libraries if that is higher.
-func (r *Reading) glibc() string { return newer(r.Tag.Glibc, r.Glibc) }
-
-// libraries returns the base names of the libraries with machine code.
-func (r *Reading) libraries() []string {
-	var list []string
-	for name := range r.Code {
-		list = append(list, name[strings.LastIndex(name, "/")+1:])
-	}
-	slices.Sort(list)
-	return list
-}
-
 // short returns a release's first two parts.
 func short(version string) string {
 	parts := strings.SplitN(version, ".", 3)
@@ -281,3 +268,9 @@ func short(version string) string {
 }
 
 const buildList = fatbin.BuildList
+
+// Lacking is the error for a source that names something the tables lack and only a person can add.
+type Lacking struct{ what string }
+
+// Error implements error.
+func (l *Lacking) Error() string { return l.what }

@@ -323,3 +323,31 @@ func groupTargets(g fatbin.Group) []string {
 	}
 	return list
 }
+
+// glibc returns the minimum glibc: that of the wheel's tag, or of its libraries if that is higher.
+func (r *Reading) glibc() string { return newer(r.Tag.Glibc, r.Glibc) }
+
+// libraries returns the base names of the libraries with machine code.
+func (r *Reading) libraries() []string {
+	var list []string
+	for name := range r.Code {
+		list = append(list, name[strings.LastIndex(name, "/")+1:])
+	}
+	slices.Sort(list)
+	return list
+}
+
+// names returns those of a wheel's members, read from its directory or from the cache.
+func (r *Reader) names(ctx context.Context, f File) ([]string, error) {
+	return once(r, f, "names", func() (names []string, err error) {
+		wheel, err := r.Web.Open(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		defer wheel.Close()
+		for _, m := range wheel.zip.File {
+			names = append(names, m.Name)
+		}
+		return names, nil
+	})
+}

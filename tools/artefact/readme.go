@@ -2,7 +2,6 @@ package artefact
 
 import (
 	"fmt"
-	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -55,14 +54,6 @@ func readmesIn(clone string) ([]readme, error) {
 	}
 	slices.SortFunc(list, func(a, b readme) int { return compareVersions(a.Version, b.Version) })
 	return list, nil
-}
-
-func git(clone string, args ...string) (string, error) {
-	out, err := exec.Command("git", append([]string{"-C", clone}, args...)...).Output()
-	if err != nil {
-		return "", fmt.Errorf("git %s in %s: %w", strings.Join(args, " "), clone, err)
-	}
-	return string(out), nil
 }
 
 func branchOf(version string) string {

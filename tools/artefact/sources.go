@@ -2,7 +2,6 @@ package artefact
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -66,14 +65,13 @@ func ReadSources(dir string) ([]Listed, error) {
 }
 
 func (l Listed) check(twice bool) error {
-	_, page := pageReaders[l.Reader]
-	_, wheels := l.Product()
+	_, known := filled[l.Reader]
 	switch {
 	case l.ID == "":
 		return fmt.Errorf("it has no id")
 	case twice:
 		return fmt.Errorf("it stands twice")
-	case !page && !wheels && l.Reader != typed:
+	case !known && l.Reader != typed:
 		return fmt.Errorf("there is no reader %q", l.Reader)
 	case (l.Address == "") == (len(l.Projects) == 0):
 		return fmt.Errorf("it needs either projects or an address")
@@ -92,7 +90,7 @@ func (l Listed) check(twice bool) error {
 	return nil
 }
 
-// filled maps each reader to the columns that it fills besides the key's. A cell in another column needs a line of
+// filled maps each reader, except typed, to the columns that it fills besides the key's. A cell in another column needs a line of
 // hand.csv if only programs support its row.
 var filled = map[string][]string{
 	"torch": {"cuda", "cudnn", "nccl", "sass", "ptx", "python", "glibc", "cxx11_abi", "torchvision", "torchaudio",
@@ -116,6 +114,8 @@ var filled = map[string][]string{
 	"open-modules":      {"name", "listed"},
 	"torch-windows":     {"cuda", "sass", "ptx", "python"},
 	withoutWindows:      {"releases"},
+	"ec2":               nil, // it compares
+	watching:            nil,
 }
 
 // fills returns the columns that a source fills.
@@ -136,36 +136,6 @@ func (l Listed) fixed() bool { return l.Reader == typed && l.MaxAge == 0 }
 func compiles(pattern string) bool {
 	re, err := regexp.Compile(pattern)
 	return err == nil && (pattern == "" || re.NumSubexp() == 2)
-}
-
-// pageReaders make rows from sources that are not one wheel per row: a project's list, several wheels together, a
-// manifest.
-var pageReaders = map[string]func(context.Context, *Source, Listed) ([]Row, error){
-	"ec2":               instanceRows,
-	"sagemaker":         sageMakerRows,
-	"library":           libraryRows,
-	"toolkit":           toolkitRows,
-	"driver-manifests":  manifestRows,
-	"toolkit-manifests": toolkitManifestRows,
-	"ptx-isa":           isaRows,
-	"statuses":          statusRows,
-	"host-compilers":    compilerRows,
-	"driver-releases":   releaseRows,
-	"pci-ids":           chipRows,
-	"open-modules":      productRows,
-	"torch-windows":     buildRows,
-	watching:            watchReleases,
-	withoutWindows:      windowsRows,
-}
-
-// Page reads a source that is not one of wheels; false where it is.
-func (s *Source) Page(ctx context.Context, l Listed) ([]Row, bool, error) {
-	read, ok := pageReaders[l.Reader]
-	if !ok {
-		return nil, false, nil
-	}
-	rows, err := read(ctx, s, l)
-	return rows, true, err
 }
 
 // Product returns a source whose wheels each make rows, or false.

@@ -59,10 +59,10 @@ func TestEveryPackageIsWatched(t *testing.T) {
 
 // TestWindowsRows finds what has no wheel for Windows, since when, and what must leave the list.
 func TestWindowsRows(t *testing.T) {
-	wheel := func(name string) File { return File{Name: name, SHA256: "0123"} }
+	named := func(name string) File { return File{Name: name, SHA256: "0123"} }
 	s := &Source{lists: map[string][]File{
-		"none":  {wheel("none-1.0-cp312-cp312-manylinux_2_28_x86_64.whl"), wheel("none-2.0-cp312-cp312-manylinux_2_28_x86_64.whl")},
-		"older": {wheel("older-1.0-py3-none-any.whl"), wheel("older-1.5-cp312-cp312-win_amd64.whl"), wheel("older-2.0-cp312-cp312-manylinux_2_28_x86_64.whl")},
+		"none":  {named("none-1.0-cp312-cp312-manylinux_2_28_x86_64.whl"), named("none-2.0-cp312-cp312-manylinux_2_28_x86_64.whl")},
+		"older": {named("older-1.0-py3-none-any.whl"), named("older-1.5-cp312-cp312-win_amd64.whl"), named("older-2.0-cp312-cp312-manylinux_2_28_x86_64.whl")},
 	}}
 	rows, err := windowsRows(t.Context(), s, Listed{Projects: []string{"none", "older"}})
 	if err != nil || len(rows) != 2 {
@@ -74,8 +74,8 @@ func TestWindowsRows(t *testing.T) {
 	if got := rows[1].Cells["releases"]; got != ">1.5" {
 		t.Errorf("since %q, want >1.5", got)
 	}
-	s.lists["none"] = append(s.lists["none"], wheel("none-2.0-cp312-cp312-win_amd64.whl"))
-	s.lists["source"] = []File{wheel("source-1.0.tar.gz")}
+	s.lists["none"] = append(s.lists["none"], named("none-2.0-cp312-cp312-win_amd64.whl"))
+	s.lists["source"] = []File{named("source-1.0.tar.gz")}
 	_, err = windowsRows(t.Context(), s, Listed{Projects: []string{"none", "older", "source"}})
 	if err == nil || !strings.Contains(err.Error(), "take out none, source") {
 		t.Errorf("%v", err)
