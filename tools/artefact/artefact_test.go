@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"cudacompat/tools/artefact/reading"
+	"cudacompat/tools/artefact/wheel"
 )
 
 // TestSays checks cells that agree with what was read, in other words or more exactly, and cells that do not.
@@ -65,17 +68,17 @@ func TestNotShipped(t *testing.T) {
 
 // TestAsks reads what metadata asks for in the forms that PyTorch and torchvision have had.
 func TestAsks(t *testing.T) {
-	r := &Reading{Tag: Tag{Platform: "linux_aarch64"}, Metadata: "Requires-Dist: torch (>=2.14.0)\n" +
+	r := &reading.Reading{Tag: wheel.Tag{Platform: "linux_aarch64"}, Metadata: "Requires-Dist: torch (>=2.14.0)\n" +
 		`Requires-Dist: triton (==3.5.0) ; platform_system == "Linux" and platform_machine == "x86_64"` + "\n"}
-	if got := r.triton(); got != "" {
+	if got := findTriton(r); got != "" {
 		t.Errorf("on aarch64 no Triton is asked for, not %s", got)
 	}
 	r.Tag.Platform = "linux_x86_64"
-	if got := r.triton(); got != "3.5.0" {
+	if got := findTriton(r); got != "3.5.0" {
 		t.Errorf("triton %q", got)
 	}
 	r.Metadata += `Requires-Dist: torch>=2.0,<2.1; extra == "old"`
-	if !r.takes("torch", "2.15.0") || r.takes("torch", "2.13.1") {
+	if !r.Accepts("torch", "2.15.0") || r.Accepts("torch", "2.13.1") {
 		t.Error("torch >=2.14.0 takes 2.15.0 and not 2.13.1")
 	}
 	if got := leastCapability([]string{"sm_100f", "sm_75", "sm_90a"}); got != "7.5" {
@@ -130,7 +133,7 @@ func TestNames(t *testing.T) {
 	} {
 		i := slices.IndexFunc(sources, func(l Listed) bool { return l.ID == c.product })
 		p, _ := sources[i].Product()
-		if got := data.Names(p, c.release, Candidate{Tag: Tag{Version: c.version}}); got != c.want {
+		if got := data.Names(p, c.release, Candidate{Tag: wheel.Tag{Version: c.version}}); got != c.want {
 			t.Errorf("%s %s means %s: %v", c.product, c.release, c.version, got)
 		}
 	}
@@ -146,7 +149,7 @@ func TestNamedWheel(t *testing.T) {
 	}{
 		{"extension", "aa", true}, {"extension", "bb", false}, {"package", "bb", true}, {"", "bb", true}, {"", "cc", false}, {"", "", false},
 	} {
-		if got := d.names(c.table, File{SHA256: c.sum}); got != c.want {
+		if got := d.names(c.table, wheel.File{SHA256: c.sum}); got != c.want {
 			t.Errorf("%q names %q: %t", c.table, c.sum, got)
 		}
 	}

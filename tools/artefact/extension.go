@@ -7,11 +7,14 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"cudacompat/tools/artefact/reading"
+	"cudacompat/tools/artefact/wheel"
 )
 
 // extension returns a package of extension.csv whose wheels the index has.
 func (l Listed) extension() Product {
-	rows := func(s *Source, ctx context.Context, r *Reading) ([]Row, error) {
+	rows := func(s *Source, ctx context.Context, r *reading.Reading) ([]Row, error) {
 		row := s.extensionRow(r, l)
 		return []Row{row}, s.namedFor(ctx, r, l, row)
 	}
@@ -25,19 +28,19 @@ func (l Listed) extension() Product {
 
 // namedFor reads the CUDA versions of a package from the names of its libraries in the wheel's directory,
 // libbitsandbytes_cuda128.so.
-func (s *Source) namedFor(ctx context.Context, r *Reading, e Listed, row Row) error {
+func (s *Source) namedFor(ctx context.Context, r *reading.Reading, e Listed, row Row) error {
 	if e.Named == "" {
 		return nil
 	}
-	files, err := s.files(ctx, e.Projects[0])
+	files, err := s.ListFiles(ctx, e.Projects[0])
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(files, func(f File) bool { return f.SHA256 == r.SHA256 })
+	i := slices.IndexFunc(files, func(f wheel.File) bool { return f.SHA256 == r.SHA256 })
 	if i < 0 {
 		return errors.New("the wheel is not on the index's list")
 	}
-	names, err := s.names(ctx, files[i])
+	names, err := s.ListNames(ctx, files[i])
 	if err != nil {
 		return err
 	}
@@ -47,18 +50,18 @@ func (s *Source) namedFor(ctx context.Context, r *Reading, e Listed, row Row) er
 			list = append(list, m[1]+"."+m[2])
 		}
 	}
-	slices.SortFunc(list, compareVersions)
+	slices.SortFunc(list, reading.CompareVersions)
 	row.Cells["cuda"] = strings.Join(slices.Compact(list), " ")
 	row.Cells["verified"] = "METADATA RECORD " + r.Date
 	return nil
 }
 
 // extensionRow returns the row of one release. It leaves out cells about which the wheel says nothing.
-func (s *Source) extensionRow(r *Reading, e Listed) Row {
+func (s *Source) extensionRow(r *reading.Reading, e Listed) Row {
 	cells := map[string]string{"package": e.ID, "release": r.Tag.Version, "variant": "pypi",
 		"platform": strings.TrimPrefix(r.Tag.Platform, "any")}
-	read := append([]string{"METADATA"}, r.saidFamily()...)
-	torch := cmp.Or(r.wants("torch", ""), r.wants("torch", e.Extra))
+	read := append([]string{"METADATA"}, r.NameFamilyFiles()...)
+	torch := cmp.Or(r.FindWanted("torch", ""), r.FindWanted("torch", e.Extra))
 	if torch != "" {
 		cells["torch"] = torch
 	}
@@ -69,7 +72,7 @@ func (s *Source) extensionRow(r *Reading, e Listed) Row {
 		cells["cuda"] = cuda
 	}
 	if len(r.Libraries) > 0 && !e.Part {
-		r.Needs.cells(cells)
+		r.Needs.FillCells(cells)
 	}
 	if r.CuDNN != "" {
 		cells["cudnn"] = r.CuDNN
@@ -78,12 +81,12 @@ func (s *Source) extensionRow(r *Reading, e Listed) Row {
 	if python := requiresPython.FindStringSubmatch(r.Metadata); python != nil {
 		cells["python"] = beforePython4.ReplaceAllString(strings.ReplaceAll(python[1], " ", ""), "")
 	}
-	if sass, ptx, _ := r.code(buildList); e.Code && len(sass) > 0 {
-		setCode(cells, sass, ptx)
-		read = append(read, r.libraries()...)
+	if sass, ptx, _ := r.ListCode(buildList); e.Code && len(sass) > 0 {
+		SetCode(cells, sass, ptx)
+		read = append(read, r.NameLibraries()...)
 	}
 	slices.Sort(read)
-	return r.newRow("extension", slices.Compact(read), cells)
+	return newRow(r, "extension", slices.Compact(read), cells)
 }
 
 // versionCUDA returns the CUDA of a version with a local part: 13.2 of "0.29.2+cu132", "none" of "0.29.2+cpu".
@@ -92,7 +95,7 @@ func versionCUDA(version string) (cuda string, ok bool) {
 	if local == "cpu" {
 		return "none", true
 	}
-	m := localCUDA.FindStringSubmatch(local)
+	m := reading.LocalCUDA.FindStringSubmatch(local)
 	if m == nil {
 		return "", false
 	}
@@ -107,11 +110,11 @@ var (
 // families returns the CUDA major versions that a release is for: those of the CUDA libraries that its own need or open
 // by name; otherwise that of its version file, of its project's name, of the NVIDIA packages that it requires, or of
 // the torch that it pins on the index. It returns "none" if all libraries of the package need no CUDA.
-func (s *Source) families(r *Reading, torch string, all bool) string {
+func (s *Source) families(r *reading.Reading, torch string, all bool) string {
 	if len(r.Families) > 0 {
 		return strings.Join(r.Families, " ")
 	}
-	if family := cmp.Or(r.Paddle, r.Tag.family(), r.requiredFamily(), s.torchFamily(torch)); family != "" {
+	if family := cmp.Or(r.Paddle, r.Tag.FindFamily(), r.FindRequiredFamily(), s.torchFamily(torch)); family != "" {
 		return family
 	}
 	if all && len(r.Libraries) > 0 && len(r.Code) == 0 {
@@ -122,7 +125,7 @@ func (s *Source) families(r *Reading, torch string, all bool) string {
 
 // torchFamily returns the CUDA family of a torch, as the index has it; empty for a range of them.
 func (s *Source) torchFamily(torch string) string {
-	variant := s.data.defaultVariant(torch)
+	variant := s.Data.defaultVariant(torch)
 	if len(variant) < len("cu121") || !strings.HasPrefix(variant, "cu") {
 		return ""
 	}
@@ -131,8 +134,8 @@ func (s *Source) torchFamily(torch string) string {
 
 // defaultVariant returns the variant of a torch release that the index has for x86-64 Linux.
 func (d *Data) defaultVariant(torch string) string {
-	for _, row := range d.grids["pypi_default"].Rows {
-		if final.MatchString(torch) && row[0] == short(torch) && row[1] == "linux_x86_64" {
+	for _, row := range d.Grids["pypi_default"].Rows {
+		if FinalVersion.MatchString(torch) && row[0] == Shorten(torch) && row[1] == "linux_x86_64" {
 			return row[2]
 		}
 	}

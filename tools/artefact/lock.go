@@ -15,6 +15,7 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/tables/sheet"
+	"cudacompat/tools/artefact/reading"
 )
 
 // Lock is data/lock.json, for writing.
@@ -32,7 +33,7 @@ func (l Lock) Write(dir string) error {
 	if err != nil {
 		return err
 	}
-	return writeWhole(filepath.Join(dir, "lock.json"), append(text, '\n'))
+	return reading.WriteWhole(filepath.Join(dir, "lock.json"), append(text, '\n'))
 }
 
 // Match makes the lock's entries those of the list, which says what each one is.
@@ -44,7 +45,7 @@ func (l Lock) Match(list []Listed) {
 			l[listed.ID] = one
 		}
 		one.Tables, one.Projects, one.Address = listed.Tables, slices.Concat(listed.Projects, listed.Beside), listed.Address
-		if listed.Reader == watching {
+		if listed.Reader == Watching {
 			one.Projects = nil // it vouches for no row
 		}
 		one.Fixed, one.ByHand = listed.fixed(), listed.Reader == typed
@@ -73,12 +74,12 @@ func (l Lock) Remember(id, wheel, why string) {
 // Fetched records the state of a source: of today or, if a copy was read, of the copy's day.
 func (l Lock) Fetched(ctx context.Context, listed Listed, s *Source) error {
 	sum, day := sha256.New(), time.Now().Format(time.DateOnly)
-	if p := s.kept(listed.Address); p != nil {
+	if p := s.FindKept(listed.Address); p != nil {
 		sum.Write(p.Body)
 		day = cmp.Or(p.Day, day)
 	}
 	for _, project := range listed.Projects {
-		files, err := s.files(ctx, project)
+		files, err := s.ListFiles(ctx, project)
 		if err != nil {
 			return err
 		}
@@ -127,7 +128,7 @@ func (l Lock) Late(listed Listed) string {
 func (s *Source) Gone(ctx context.Context, l Listed) ([]string, error) {
 	var stops []string
 	for _, project := range l.Projects {
-		files, err := s.files(ctx, project)
+		files, err := s.ListFiles(ctx, project)
 		if err != nil {
 			return nil, err
 		}
@@ -136,7 +137,7 @@ func (s *Source) Gone(ctx context.Context, l Listed) ([]string, error) {
 			there[f.SHA256] = true
 		}
 		prefix := "wheel " + strings.ReplaceAll(project, "-", "_") + "-"
-		for _, sources := range s.data.sources {
+		for _, sources := range s.Data.sources {
 			for _, source := range sheet.SourcesOf(sources) {
 				_, sum, _ := strings.Cut(source, "sha256:")
 				if strings.HasPrefix(source, prefix) && !there[sum] {
@@ -155,5 +156,5 @@ func WriteDates(dir string) error {
 	if err != nil {
 		return err
 	}
-	return writeWhole(filepath.Join(dir, "dates.txt"), []byte(text))
+	return reading.WriteWhole(filepath.Join(dir, "dates.txt"), []byte(text))
 }

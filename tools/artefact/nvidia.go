@@ -8,10 +8,11 @@ import (
 	"strings"
 
 	"cudacompat/internal/fatbin"
+	"cudacompat/tools/artefact/reading"
 )
 
 // ncclRows returns the row of one NCCL for one CUDA family.
-func ncclRows(_ *Source, _ context.Context, r *Reading) ([]Row, error) {
+func ncclRows(_ *Source, _ context.Context, r *reading.Reading) ([]Row, error) {
 	version, cuda, ok := strings.Cut(r.Banner, "+cuda")
 	if !ok {
 		return nil, errors.New("libnccl.so.2 says no version")
@@ -23,10 +24,10 @@ func ncclRows(_ *Source, _ context.Context, r *Reading) ([]Row, error) {
 	case version != r.Tag.Version:
 		return nil, fmt.Errorf("libnccl.so.2 says that it is %s", version)
 	}
-	sass, ptx, isa := r.code(buildList) // 10 to 20 of some 180 containers are for sm_100f besides
-	cells := map[string]string{"release": version, "cuda": r.Tag.family(), "built": cuda, "ptx_isa": isa}
-	setCode(cells, sass, ptx)
-	return []Row{r.newRow("nccl", r.libraries(), cells)}, nil
+	sass, ptx, isa := r.ListCode(buildList) // 10 to 20 of some 180 containers are for sm_100f besides
+	cells := map[string]string{"release": version, "cuda": r.Tag.FindFamily(), "built": cuda, "ptx_isa": isa}
+	SetCode(cells, sass, ptx)
+	return []Row{newRow(r, "nccl", r.NameLibraries(), cells)}, nil
 }
 
 // leastCapability returns the oldest GPU that machine code serves: "7.5" of sm_75 sm_80.
@@ -35,7 +36,7 @@ func leastCapability(sass []string) string {
 	for _, target := range sass {
 		digits := strings.Trim(target, "sm_af")
 		capability := digits[:len(digits)-1] + "." + digits[len(digits)-1:]
-		if least == "" || compareVersions(capability, least) < 0 {
+		if least == "" || reading.CompareVersions(capability, least) < 0 {
 			least = capability
 		}
 	}
@@ -44,17 +45,17 @@ func leastCapability(sass []string) string {
 
 // cudnnRows returns the row of one cuDNN for one CUDA. Its kernels are in many libraries; the one for convolutions has
 // code for every supported GPU.
-func cudnnRows(_ *Source, _ context.Context, r *Reading) ([]Row, error) {
+func cudnnRows(_ *Source, _ context.Context, r *reading.Reading) ([]Row, error) {
 	parts := strings.Split(r.Tag.Version, ".")
 	if len(parts) != 4 {
 		return nil, fmt.Errorf("version %s has not four parts", r.Tag.Version)
 	}
-	cells := map[string]string{"release": strings.Join(parts[:3], "."), "cuda": r.Tag.family(), "build": r.Tag.Version}
-	sass, ptx, isa := r.code(fatbin.ServedKernels)
+	cells := map[string]string{"release": strings.Join(parts[:3], "."), "cuda": r.Tag.FindFamily(), "build": r.Tag.Version}
+	sass, ptx, isa := r.ListCode(fatbin.ServedKernels)
 	if len(sass) == 0 {
 		return nil, &Empty{"the libraries that are read hold no machine code"}
 	}
-	setCode(cells, sass, ptx)
+	SetCode(cells, sass, ptx)
 	cells["ptx_isa"], cells["capability_min"] = isa, leastCapability(sass)
-	return []Row{r.newRow("cudnn", slices.Compact(r.libraries()), cells)}, nil
+	return []Row{newRow(r, "cudnn", slices.Compact(r.NameLibraries()), cells)}, nil
 }

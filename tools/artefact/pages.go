@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+
+	"cudacompat/tools/artefact/wheel"
 )
 
 // projectFiles lists the wheels of one project, in the form that the index has.
-func (s *Source) projectFiles(ctx context.Context, project string) ([]File, error) {
+func (s *Source) projectFiles(ctx context.Context, project string) ([]wheel.File, error) {
 	address := strings.TrimRight(s.Index.Address, "/") + "/" + project + "/"
-	p, err := s.page(ctx, "project "+project, address, simpleTypes)
+	p, err := s.ReadPage(ctx, "project "+project, address, wheel.SimpleTypes)
 	if err != nil {
 		return nil, fmt.Errorf("the index has no page for %w", err)
 	}
@@ -18,5 +20,5 @@ func (s *Source) projectFiles(ctx context.Context, project string) ([]File, erro
 	if err != nil {
 		return nil, err
 	}
-	return filesOn(project, p.Type, p.Body, at)
+	return wheel.ParseFiles(project, p.Type, p.Body, at)
 }

@@ -1,3 +1,8 @@
+// Package artefact makes rows of the tables from the wheels themselves, compares them with the tables, and seals the
+// rows that a source vouches for. It is for the program that keeps data/ true, tools/tables; nothing of it is in the
+// cudacompat that ships.
+//
+// Package wheel finds and opens the wheels, package reading reads them, and package pages reads the other sources.
 package artefact
 
 import (
@@ -11,6 +16,8 @@ import (
 	"strings"
 
 	"cudacompat/internal/fatbin"
+	"cudacompat/tools/artefact/reading"
+	"cudacompat/tools/artefact/wheel"
 )
 
 // Product is a family of wheels whose rows make one table.
@@ -19,7 +26,7 @@ type Product struct {
 	Table    string   // of data/
 	Projects []string // on the index
 	Members  []string // what is taken out of a wheel, as patterns of package path
-	rows     func(*Source, context.Context, *Reading) ([]Row, error)
+	rows     func(*Source, context.Context, *reading.Reading) ([]Row, error)
 	platform string            // the one platform whose wheels make rows, where a table has one row for all
 	first    []string          // members that tell whether there is a row; the others are fetched only then
 	since    string            // the oldest release that makes a row; empty: as far back as the table reaches
@@ -60,22 +67,22 @@ type Row struct {
 
 // Source is an index with a reader of its wheels.
 type Source struct {
-	Index
-	Reader
+	wheel.Index
+	reading.Reader
 	Copies map[string]string // of sources that no address has as they are read: a file or a clone, by id
-	data   *Data
-	lists  map[string][]File
+	Data   *Data
+	lists  map[string][]wheel.File
 }
 
 // NewSource returns an index with a reader that keeps what it read in a directory.
-func NewSource(address, cache string, web *Web, d *Data) *Source {
-	return &Source{Index: Index{address, web}, Reader: Reader{web, cache}, data: d, lists: map[string][]File{}}
+func NewSource(address, cache string, web *wheel.Web, d *Data) *Source {
+	return &Source{Index: wheel.Index{Address: address, Web: web}, Reader: reading.Reader{Web: web, Cache: cache}, Data: d, lists: map[string][]wheel.File{}}
 }
 
 // Candidate is one wheel that stands for all of a release on a platform.
 type Candidate struct {
-	File
-	Tag
+	wheel.File
+	wheel.Tag
 	Pythons []string // of all the release's wheels for the platform
 }
 
@@ -85,7 +92,7 @@ func (c Candidate) String() string {
 	if c.Local != "" {
 		version += "+" + c.Local
 	}
-	return nameSeparators.ReplaceAllString(c.Project, "-") + " " + version + " " + c.Platform
+	return wheel.NameSeparators.ReplaceAllString(c.Project, "-") + " " + version + " " + c.Platform
 }
 
 // Candidates lists the releases on the index in order, with one wheel for each platform: the one that a row already
@@ -93,18 +100,18 @@ func (c Candidate) String() string {
 func (s *Source) Candidates(ctx context.Context, p Product) ([]Candidate, error) {
 	var all []Candidate
 	for _, project := range p.Projects {
-		files, err := s.files(ctx, project)
+		files, err := s.ListFiles(ctx, project)
 		if err != nil {
 			return nil, err
 		}
-		named := func(f File) bool { return s.data.names(p.Table, f) }
+		named := func(f wheel.File) bool { return s.Data.names(p.Table, f) }
 		list := slices.DeleteFunc(choose(files, named), func(c Candidate) bool {
-			return p.ended[project] != "" && compareVersions(c.Version, p.ended[project]) >= 0
+			return p.ended[project] != "" && reading.CompareVersions(c.Version, p.ended[project]) >= 0
 		})
 		all = append(all, p.onPlatform(list)...)
 	}
 	slices.SortStableFunc(all, func(a, b Candidate) int {
-		return cmp.Or(compareVersions(a.Version, b.Version), cmp.Compare(a.Local, b.Local),
+		return cmp.Or(reading.CompareVersions(a.Version, b.Version), cmp.Compare(a.Local, b.Local),
 			cmp.Compare(a.Platform, b.Platform))
 	})
 	return all, nil
@@ -124,14 +131,14 @@ func (p Product) onPlatform(list []Candidate) []Candidate {
 	})
 }
 
-// files returns a project's wheels on the index.
-func (s *Source) files(ctx context.Context, project string) ([]File, error) {
+// ListFiles returns a project's wheels on the index.
+func (s *Source) ListFiles(ctx context.Context, project string) ([]wheel.File, error) {
 	files, err := s.archives(ctx, project)
-	return slices.DeleteFunc(slices.Clone(files), func(f File) bool { return !strings.HasSuffix(f.Name, ".whl") }), err
+	return slices.DeleteFunc(slices.Clone(files), func(f wheel.File) bool { return !strings.HasSuffix(f.Name, ".whl") }), err
 }
 
 // archives returns a project's wheels and source archives on the index.
-func (s *Source) archives(ctx context.Context, project string) ([]File, error) {
+func (s *Source) archives(ctx context.Context, project string) ([]wheel.File, error) {
 	if files, ok := s.lists[project]; ok {
 		return files, nil
 	}
@@ -142,14 +149,14 @@ func (s *Source) archives(ctx context.Context, project string) ([]File, error) {
 	return files, err
 }
 
-// final matches the versions of releases; 2.15.0.post1 is one.
-var final = regexp.MustCompile(`^\d+(\.\d+)*(\.post\d+)?$`)
+// FinalVersion matches the versions of releases; 2.15.0.post1 is one.
+var FinalVersion = regexp.MustCompile(`^\d+(\.\d+)*(\.post\d+)?$`)
 
-func choose(files []File, named func(File) bool) []Candidate {
+func choose(files []wheel.File, named func(wheel.File) bool) []Candidate {
 	best := map[[3]string]Candidate{}
 	for _, f := range files {
 		tag, ok := f.Tag()
-		if !ok || tag.Platform == "" || !final.MatchString(tag.Version) {
+		if !ok || tag.Platform == "" || !FinalVersion.MatchString(tag.Version) {
 			continue
 		}
 		key := [3]string{tag.Version, tag.Local, tag.Platform}
@@ -168,18 +175,18 @@ func choose(files []File, named func(File) bool) []Candidate {
 }
 
 // Releases gives one wheel for each final release for a platform, the newest first.
-func Releases(files []File, platform string) []File {
-	list := choose(files, func(File) bool { return false })
+func Releases(files []wheel.File, platform string) []wheel.File {
+	list := choose(files, func(wheel.File) bool { return false })
 	list = slices.DeleteFunc(list, func(c Candidate) bool { return c.Platform != platform })
-	slices.SortFunc(list, func(a, b Candidate) int { return compareVersions(b.Version, a.Version) })
-	wheels := make([]File, len(list))
+	slices.SortFunc(list, func(a, b Candidate) int { return reading.CompareVersions(b.Version, a.Version) })
+	wheels := make([]wheel.File, len(list))
 	for i, c := range list {
 		wheels[i] = c.File
 	}
 	return wheels
 }
 
-func better(a, b Candidate, named func(File) bool) bool {
+func better(a, b Candidate, named func(wheel.File) bool) bool {
 	rank := func(c Candidate) int {
 		switch {
 		case named(c.File):
@@ -192,8 +199,8 @@ func better(a, b Candidate, named func(File) bool) bool {
 		return 1
 	}
 	// The wheel for older systems is the poorer one where there are two: XGBoost's has no CUDA.
-	return cmp.Or(cmp.Compare(rank(a), rank(b)), compareVersions(a.Python, b.Python),
-		compareVersions(a.Glibc, b.Glibc)) > 0
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), reading.CompareVersions(a.Python, b.Python),
+		reading.CompareVersions(a.Glibc, b.Glibc)) > 0
 }
 
 // Rows reads one wheel and says what rows come out of it.
@@ -214,7 +221,7 @@ func (s *Source) Rows(ctx context.Context, p Product, c Candidate) ([]Row, error
 			slices.SortFunc(c.Pythons, comparePythons)
 			rows[i].Cells["python"] = strings.Join(c.Pythons, " ")
 		}
-		if s.data.hasColumn(rows[i].Table, "released") && c.Date != "" {
+		if s.Data.hasColumn(rows[i].Table, "released") && c.Date != "" {
 			rows[i].Cells["released"] = c.Date
 		}
 	}
@@ -241,25 +248,25 @@ func (s *Source) isEmpty(ctx context.Context, p Product, c Candidate) error {
 // comparePythons puts "3.13t" behind "3.13".
 func comparePythons(a, b string) int {
 	x, y := strings.TrimSuffix(a, "t"), strings.TrimSuffix(b, "t")
-	return cmp.Or(compareVersions(x, y), cmp.Compare(a, b))
+	return cmp.Or(reading.CompareVersions(x, y), cmp.Compare(a, b))
 }
 
 // newRow returns a row of the reading's own wheel.
-func (r *Reading) newRow(table string, by []string, cells map[string]string) Row {
+func newRow(r *reading.Reading, table string, by []string, cells map[string]string) Row {
 	if by != nil {
 		cells["verified"] = strings.Join(append(by, r.Date), " ")
 	}
-	return Row{Table: table, Cells: cells, Sources: map[string]string{r.Tag.Project: r.source()}}
+	return Row{Table: table, Cells: cells, Sources: map[string]string{r.Tag.Project: r.NameSource()}}
 }
 
-// setCode writes the machine code into the row's cells, "none" if there is none.
-func setCode(cells map[string]string, sass, ptx []string) {
+// SetCode writes the machine code into the row's cells, "none" if there is none.
+func SetCode(cells map[string]string, sass, ptx []string) {
 	cells["sass"] = strings.Join(sass, " ")
 	cells["ptx"] = cmp.Or(strings.Join(ptx, " "), "none")
 }
 
-// short returns a release's first two parts.
-func short(version string) string {
+// Shorten returns a release's first two parts.
+func Shorten(version string) string {
 	parts := strings.SplitN(version, ".", 3)
 	if len(parts) < 2 {
 		return version
@@ -270,7 +277,7 @@ func short(version string) string {
 const buildList = fatbin.BuildList
 
 // Lacking is the error for a source that names something the tables lack and only a person can add.
-type Lacking struct{ what string }
+type Lacking struct{ What string }
 
 // Error implements error.
-func (l *Lacking) Error() string { return l.what }
+func (l *Lacking) Error() string { return l.What }

@@ -25,7 +25,7 @@ type vouched struct{ id, page string }
 func (d *Data) vouchers(lock Lock) (rows map[vouched][]string, complaints []string) {
 	rows = map[vouched][]string{}
 	for _, name := range tables.Names() {
-		g := d.grids[name]
+		g := d.Grids[name]
 		for i, row := range g.Rows {
 			if slices.Contains(unsealed, name) {
 				continue
@@ -215,7 +215,7 @@ func Lint(dir, today string) ([]string, error) {
 // firstNaming returns the first row that names a page, "torch.csv: 2.9.0 cu130 linux_x86_64".
 func (d *Data) firstNaming(page string) string {
 	for _, name := range tables.Names() {
-		g := d.grids[name]
+		g := d.Grids[name]
 		for i, row := range g.Rows {
 			if slices.Contains(sheet.SourcesOf(g.Cell(i, "source")), page) {
 				return name + ".csv: " + strings.Join(row[:g.Keys], " ") + ", or another row that names it,"
@@ -236,7 +236,7 @@ func (d *Data) unread(list []Listed, lock Lock) []string {
 		fills[l.ID] = l.fills()
 	}
 	for _, name := range tables.Names() {
-		g := d.grids[name]
+		g := d.Grids[name]
 		for i, row := range g.Rows {
 			columns, all := slices.Clone(ours), true
 			for _, source := range sheet.SourcesOf(g.Cell(i, "source")) {
@@ -261,14 +261,14 @@ func (d *Data) unread(list []Listed, lock Lock) []string {
 
 // hasLine reports whether hand.csv has a line of "table key column".
 func (d *Data) hasLine(cell string) bool {
-	return slices.ContainsFunc(d.grids["hand"].Rows, func(row []string) bool { return strings.Join(row[:3], " ") == cell })
+	return slices.ContainsFunc(d.Grids["hand"].Rows, func(row []string) bool { return strings.Join(row[:3], " ") == cell })
 }
 
 // needless returns the lines of hand.csv that a source, or what follows from other cells, says too.
 func (d *Data) needless(lock Lock) []string {
 	var complaints []string
 	said := func(cell, value, by string) {
-		g := d.grids["hand"]
+		g := d.Grids["hand"]
 		for _, row := range g.Rows {
 			if strings.Join(row[:3], " ") == cell && row[g.Column("value")] == value {
 				complaints = append(complaints, fmt.Sprintf("hand.csv: %s says so too of %s: take the line out", by, cell))

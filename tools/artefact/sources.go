@@ -90,8 +90,8 @@ func (l Listed) check(twice bool) error {
 	return nil
 }
 
-// filled maps each reader, except typed, to the columns that it fills besides the key's. A cell in another column needs a line of
-// hand.csv if only programs support its row.
+// filled maps each reader, except typed, to the columns that it fills besides the key's. A cell in another column needs
+// a line of hand.csv if only programs support its row.
 var filled = map[string][]string{
 	"torch": {"cuda", "cudnn", "nccl", "sass", "ptx", "python", "glibc", "cxx11_abi", "torchvision", "torchaudio",
 		"triton", "variant"},
@@ -113,9 +113,9 @@ var filled = map[string][]string{
 	"pci-ids":           {"pci_ids"},
 	"open-modules":      {"name", "listed"},
 	"torch-windows":     {"cuda", "sass", "ptx", "python"},
-	withoutWindows:      {"releases"},
+	WithoutWindows:      {"releases"},
 	"ec2":               nil, // it compares
-	watching:            nil,
+	Watching:            nil,
 }
 
 // fills returns the columns that a source fills.

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"cudacompat/tools/artefact/reading"
 )
 
 // Spread is a release whose wheels for one platform differ: its row is that of one of them.
@@ -31,20 +33,20 @@ func (l Listed) EveryWheel() (p Product, ok bool) {
 func (s *Source) Spreads(ctx context.Context, p Product, step func(name string)) (list []Spread, several int, err error) {
 	groups := map[[2]string][]Candidate{}
 	for _, project := range p.Projects {
-		files, err := s.files(ctx, project)
+		files, err := s.ListFiles(ctx, project)
 		if err != nil {
 			return nil, 0, err
 		}
 		for _, f := range files {
 			tag, ok := f.Tag()
-			made := ok && tag.Platform != "" && final.MatchString(tag.Version) && !f.Yanked
-			if made && compareVersions(tag.Version, p.since) >= 0 && (p.platform == "" || tag.Platform == p.platform) {
+			made := ok && tag.Platform != "" && FinalVersion.MatchString(tag.Version) && !f.Yanked
+			if made && reading.CompareVersions(tag.Version, p.since) >= 0 && (p.platform == "" || tag.Platform == p.platform) {
 				key := [2]string{tag.Version, tag.Platform}
 				groups[key] = append(groups[key], Candidate{File: f, Tag: tag})
 			}
 		}
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(groups), func(a, b [2]string) int { return compareVersions(a[0], b[0]) }) {
+	for _, key := range slices.SortedFunc(maps.Keys(groups), func(a, b [2]string) int { return reading.CompareVersions(a[0], b[0]) }) {
 		if len(groups[key]) < 2 {
 			continue
 		}

@@ -15,12 +15,14 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/tables/sheet"
+	"cudacompat/tools/artefact/reading"
+	"cudacompat/tools/artefact/wheel"
 )
 
 // Data is the directory of the tables.
 type Data struct {
 	Dir     string
-	grids   map[string]sheet.Grid // by table
+	Grids   map[string]sheet.Grid // by table
 	sources map[string]string     // of every row, by table
 	// What follows for the cells for which hand.csv has a line, by "table key column".
 	following map[string]string
@@ -32,13 +34,13 @@ func OpenData(dir string) (*Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Data{Dir: dir, grids: map[string]sheet.Grid{}, sources: map[string]string{}, following: map[string]string{}}
+	d := &Data{Dir: dir, Grids: map[string]sheet.Grid{}, sources: map[string]string{}, following: map[string]string{}}
 	for _, name := range tables.Names() {
 		g, err := loaded.Grid(name)
 		if err != nil {
 			return nil, err
 		}
-		d.grids[name] = g
+		d.Grids[name] = g
 		var sources strings.Builder
 		for i := range g.Rows {
 			fmt.Fprintln(&sources, g.Cell(i, "source"))
@@ -79,7 +81,7 @@ func (c Change) CSV() string { return strings.TrimRight(string(render([][]string
 
 // Compare says what the artefact's row would change in the table.
 func (d *Data) Compare(row Row) Change {
-	g := d.grids[row.Table]
+	g := d.Grids[row.Table]
 	c := Change{Table: row.Table, Columns: g.Columns, New: make([]string, len(g.Columns)), Overruled: map[string]string{}}
 	for _, column := range g.Columns[:g.Keys] {
 		c.Key = append(c.Key, row.Cells[column])
@@ -248,7 +250,7 @@ func (d *Data) Write(changes []Change) error {
 			return err
 		}
 	}
-	d.grids, d.sources = written.grids, written.sources
+	d.Grids, d.sources = written.Grids, written.sources
 	return nil
 }
 
@@ -287,7 +289,7 @@ func replaceRow(name string, c Change) error {
 	} else {
 		records = slices.Insert(records, i+1, c.New)
 	}
-	return writeWhole(name, render(records))
+	return reading.WriteWhole(name, render(records))
 }
 
 func render(records [][]string) []byte {
@@ -298,7 +300,7 @@ func render(records [][]string) []byte {
 }
 
 // names reports whether a row of a table, or of any table if none is given, is already based on this wheel.
-func (d *Data) names(table string, f File) bool {
+func (d *Data) names(table string, f wheel.File) bool {
 	if f.SHA256 == "" {
 		return false
 	}
@@ -312,7 +314,7 @@ func (d *Data) names(table string, f File) bool {
 
 // hasColumn reports whether the table has a column of that name.
 func (d *Data) hasColumn(table, column string) bool {
-	g := d.grids[table]
+	g := d.Grids[table]
 	return g.Column(column) >= 0
 }
 
@@ -326,15 +328,15 @@ func (d *Data) Names(p Product, release string, c Candidate) bool {
 // another platform may begin earlier: those of torch for Windows are typed from 1.5.0 on.
 func (d *Data) Reaches(p Product, c Candidate) bool {
 	if p.since != "" {
-		return compareVersions(c.Version, p.since) >= 0
+		return reading.CompareVersions(c.Version, p.since) >= 0
 	}
-	g := d.grids[p.Table]
+	g := d.Grids[p.Table]
 	for i, row := range g.Rows {
 		if platform := g.Cell(i, "platform"); platform == "" || platform == c.Platform {
-			return compareVersions(c.Version, row[0]) >= 0
+			return reading.CompareVersions(c.Version, row[0]) >= 0
 		}
 	}
-	return len(g.Rows) == 0 || compareVersions(c.Version, g.Rows[0][0]) >= 0
+	return len(g.Rows) == 0 || reading.CompareVersions(c.Version, g.Rows[0][0]) >= 0
 }
 
 // Knows reports whether the tables have a candidate's release for its platform and CUDA family.
@@ -345,7 +347,7 @@ func (d *Data) Knows(p Product, c Candidate) bool {
 // rowsOf returns the numbers of the rows that a candidate's release has for its platform and CUDA family. A wheel for
 // any platform speaks of all of them.
 func (d *Data) rowsOf(p Product, c Candidate) (list []int) {
-	g := d.grids[p.Table]
+	g := d.Grids[p.Table]
 	for i, row := range g.Rows {
 		if p.Table == "extension" {
 			if row[0] == p.Name && row[1] == c.Version {
@@ -356,7 +358,7 @@ func (d *Data) rowsOf(p Product, c Candidate) (list []int) {
 		release := cmp.Or(g.Cell(i, "build"), g.Cell(i, "release"))
 		platform := g.Cell(i, "platform")
 		if release == c.Version && (platform == "" || platform == c.Platform || c.Platform == "any") &&
-			strings.HasSuffix(row[1], c.family()) && (c.Local == "" || row[1] == c.Local) {
+			strings.HasSuffix(row[1], c.FindFamily()) && (c.Local == "" || row[1] == c.Local) {
 			list = append(list, i)
 		}
 	}
@@ -365,13 +367,13 @@ func (d *Data) rowsOf(p Product, c Candidate) (list []int) {
 
 // Unsealed reports whether a row of a candidate changed since its source was read, as in Altered.
 func (d *Data) Unsealed(p Product, c Candidate, altered map[string]bool) bool {
-	return slices.ContainsFunc(d.rowsOf(p, c), func(i int) bool { return altered[lineOf(p.Table, d.grids[p.Table].Rows[i])] })
+	return slices.ContainsFunc(d.rowsOf(p, c), func(i int) bool { return altered[lineOf(p.Table, d.Grids[p.Table].Rows[i])] })
 }
 
 // forCPU reports whether PyPI's wheels of a PyTorch release are known to be for CPUs.
 func (d *Data) forCPU(c Candidate) bool {
-	g := d.grids["pypi_default"]
+	g := d.Grids["pypi_default"]
 	return slices.ContainsFunc(g.Rows, func(row []string) bool {
-		return slices.Equal(row[:3], []string{short(c.Version), c.Platform, "cpu"})
+		return slices.Equal(row[:3], []string{Shorten(c.Version), c.Platform, "cpu"})
 	})
 }

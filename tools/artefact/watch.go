@@ -6,23 +6,26 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"cudacompat/tools/artefact/reading"
+	"cudacompat/tools/artefact/wheel"
 )
 
-// watching is the reader of projects whose rows a person makes.
-const watching = "watch"
+// Watching is the reader of projects whose rows a person makes.
+const Watching = "watch"
 
-// watchReleases finds releases without a row in extension.csv for which no program can make one: a package that is
+// WatchReleases finds releases without a row in extension.csv for which no program can make one: a package that is
 // compiled during installation has no wheel, and one that is built on another index has several.
-func watchReleases(ctx context.Context, s *Source, l Listed) ([]Row, error) {
+func WatchReleases(ctx context.Context, s *Source, l Listed) ([]Row, error) {
 	var missing []string
 	for _, project := range l.Projects {
 		releases, err := s.releases(ctx, project)
 		if err != nil {
 			return nil, err
 		}
-		known := s.data.releasesOf(project)
+		known := s.Data.releasesOf(project)
 		for _, release := range releases {
-			if !known[release] && (l.Since == "" || compareVersions(release, l.Since) >= 0) {
+			if !known[release] && (l.Since == "" || reading.CompareVersions(release, l.Since) >= 0) {
 				missing = append(missing, project+" "+release)
 			}
 		}
@@ -41,17 +44,17 @@ func (s *Source) releases(ctx context.Context, project string) ([]string, error)
 	}
 	var list []string
 	for _, f := range files {
-		if release := releaseIn(f.Name); !f.Yanked && final.MatchString(release) {
+		if release := releaseIn(f.Name); !f.Yanked && FinalVersion.MatchString(release) {
 			list = append(list, release)
 		}
 	}
-	slices.SortFunc(list, compareVersions)
+	slices.SortFunc(list, reading.CompareVersions)
 	return slices.Compact(list), nil
 }
 
 // releaseIn returns the release in the name of a wheel or a source archive; empty if it has none.
 func releaseIn(name string) string {
-	if m := wheelName.FindStringSubmatch(name); m != nil {
+	if m := wheel.NamePattern.FindStringSubmatch(name); m != nil {
 		release, _, _ := strings.Cut(m[2], "+")
 		return release
 	}
@@ -66,7 +69,7 @@ func releaseIn(name string) string {
 // releasesOf returns the releases of a package for which extension.csv has a row.
 func (d *Data) releasesOf(project string) map[string]bool {
 	known := map[string]bool{}
-	g := d.grids["extension"]
+	g := d.Grids["extension"]
 	for i := range g.Rows {
 		if g.Cell(i, "package") == project {
 			known[g.Cell(i, "release")] = true
@@ -87,7 +90,7 @@ func (d *Data) unwatched(list []Listed) []string {
 			}
 		}
 	}
-	g := d.grids["extension"]
+	g := d.Grids["extension"]
 	for i := range g.Rows {
 		if name := g.Cell(i, "package"); !watched[name] {
 			watched[name] = true
@@ -136,15 +139,15 @@ func isDay(text string) bool {
 	return err == nil
 }
 
-// withoutWindows is the reader of packages that have no wheel for Windows.
-const withoutWindows = "without-windows"
+// WithoutWindows is the reader of packages that have no wheel for Windows.
+const WithoutWindows = "without-windows"
 
 // noWindowsWheel is the trait of such a package.
 const noWindowsWheel = "no-windows-wheel"
 
-// windowsRows makes a row for each project whose newest release has wheels, and none for Windows. The row holds for all
+// ReadWindows makes a row for each project whose newest release has wheels, and none for Windows. The row holds for all
 // releases newer than the last that had one. A project that has one again, or no wheel at all, must leave the list.
-func windowsRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
+func ReadWindows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
 	var rows []Row
 	var wrong []string
 	for _, project := range l.Projects {
@@ -152,16 +155,16 @@ func windowsRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
 		if err != nil {
 			return nil, err
 		}
-		newest, last := File{}, ""
+		newest, last := wheel.File{}, ""
 		for _, f := range files {
 			release := releaseIn(f.Name)
-			if f.Yanked || !final.MatchString(release) || !strings.HasSuffix(f.Name, ".whl") {
+			if f.Yanked || !FinalVersion.MatchString(release) || !strings.HasSuffix(f.Name, ".whl") {
 				continue
 			}
-			if compareVersions(release, releaseIn(newest.Name)) >= 0 {
+			if reading.CompareVersions(release, releaseIn(newest.Name)) >= 0 {
 				newest = f
 			}
-			if isForWindows(f.Name) && compareVersions(release, last) > 0 {
+			if isForWindows(f.Name) && reading.CompareVersions(release, last) > 0 {
 				last = release
 			}
 		}

@@ -3,6 +3,8 @@ package artefact
 import (
 	"strings"
 	"testing"
+
+	"cudacompat/tools/artefact/wheel"
 )
 
 func TestReleaseIn(t *testing.T) {
@@ -22,8 +24,8 @@ func TestReleaseIn(t *testing.T) {
 
 // TestNeverRead checks that a source which was never read fails after its day, and at once without one.
 func TestNeverRead(t *testing.T) {
-	list := []Listed{{ID: "a", Reader: watching}, {ID: "b", Reader: watching, ReadBy: "2026-12-31"},
-		{ID: "c", Reader: watching, ReadBy: "2026-01-01"}, {ID: "d", Reader: typed}}
+	list := []Listed{{ID: "a", Reader: Watching}, {ID: "b", Reader: Watching, ReadBy: "2026-12-31"},
+		{ID: "c", Reader: Watching, ReadBy: "2026-01-01"}, {ID: "d", Reader: typed}}
 	got := Lock{}.neverRead(list, "2026-11-29")
 	if len(got) != 2 {
 		t.Fatalf("complaints %q, want one of a and one of c", got)
@@ -59,12 +61,12 @@ func TestEveryPackageIsWatched(t *testing.T) {
 
 // TestWindowsRows finds what has no wheel for Windows, since when, and what must leave the list.
 func TestWindowsRows(t *testing.T) {
-	named := func(name string) File { return File{Name: name, SHA256: "0123"} }
-	s := &Source{lists: map[string][]File{
+	named := func(name string) wheel.File { return wheel.File{Name: name, SHA256: "0123"} }
+	s := &Source{lists: map[string][]wheel.File{
 		"none":  {named("none-1.0-cp312-cp312-manylinux_2_28_x86_64.whl"), named("none-2.0-cp312-cp312-manylinux_2_28_x86_64.whl")},
 		"older": {named("older-1.0-py3-none-any.whl"), named("older-1.5-cp312-cp312-win_amd64.whl"), named("older-2.0-cp312-cp312-manylinux_2_28_x86_64.whl")},
 	}}
-	rows, err := windowsRows(t.Context(), s, Listed{Projects: []string{"none", "older"}})
+	rows, err := ReadWindows(t.Context(), s, Listed{Projects: []string{"none", "older"}})
 	if err != nil || len(rows) != 2 {
 		t.Fatalf("%+v, %v", rows, err)
 	}
@@ -75,8 +77,8 @@ func TestWindowsRows(t *testing.T) {
 		t.Errorf("since %q, want >1.5", got)
 	}
 	s.lists["none"] = append(s.lists["none"], named("none-2.0-cp312-cp312-win_amd64.whl"))
-	s.lists["source"] = []File{named("source-1.0.tar.gz")}
-	_, err = windowsRows(t.Context(), s, Listed{Projects: []string{"none", "older", "source"}})
+	s.lists["source"] = []wheel.File{named("source-1.0.tar.gz")}
+	_, err = ReadWindows(t.Context(), s, Listed{Projects: []string{"none", "older", "source"}})
 	if err == nil || !strings.Contains(err.Error(), "take out none, source") {
 		t.Errorf("%v", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cudacompat/tools/artefact"
+	"cudacompat/tools/artefact/wheel"
 )
 
 // comparison reads libraries of wheels twice.
@@ -28,12 +29,12 @@ const leastSize = 1 << 20
 func (c *comparison) run(ctx context.Context) error {
 	if c.index == "" {
 		var err error
-		if c.index, err = artefact.ThisPip().Index(); err != nil {
+		if c.index, err = wheel.ThisPip().Index(); err != nil {
 			return err
 		}
 	}
-	web := artefact.NewWeb(time.Second)
-	wheels, err := c.choose(ctx, &artefact.Index{Address: c.index, Web: web})
+	web := wheel.NewWeb(time.Second)
+	wheels, err := c.choose(ctx, &wheel.Index{Address: c.index, Web: web})
 	if err != nil {
 		return err
 	}
@@ -50,8 +51,8 @@ func (c *comparison) run(ctx context.Context) error {
 }
 
 // choose lists the wheels to read.
-func (c *comparison) choose(ctx context.Context, index *artefact.Index) (chosen []artefact.File, err error) {
-	var older []artefact.File
+func (c *comparison) choose(ctx context.Context, index *wheel.Index) (chosen []wheel.File, err error) {
+	var older []wheel.File
 	for _, project := range c.projects {
 		files, err := index.Files(ctx, project)
 		if err != nil {
@@ -72,7 +73,7 @@ func (c *comparison) choose(ctx context.Context, index *artefact.Index) (chosen 
 }
 
 // wheel compares the libraries of one wheel, which come one at a time: together they can be gigabytes.
-func (c *comparison) wheel(ctx context.Context, web *artefact.Web, f artefact.File) error {
+func (c *comparison) wheel(ctx context.Context, web *wheel.Web, f wheel.File) error {
 	w, err := web.Open(ctx, f)
 	if err != nil {
 		return err
@@ -86,7 +87,7 @@ func (c *comparison) wheel(ctx context.Context, web *artefact.Web, f artefact.Fi
 	return nil
 }
 
-func (c *comparison) library(w *artefact.Wheel, name string) error {
+func (c *comparison) library(w *wheel.Wheel, name string) error {
 	dir, err := os.MkdirTemp("", "machinecode-*")
 	if err != nil {
 		return err

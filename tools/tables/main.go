@@ -28,6 +28,7 @@ import (
 	"time"
 
 	"cudacompat/tools/artefact"
+	"cudacompat/tools/artefact/wheel"
 
 	"github.com/spf13/pflag"
 )
@@ -69,7 +70,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 		}
 	}
 	if err == nil && (o.command == "sync" || o.command == "spread") && o.index == "" && o.offline == "" {
-		o.index, err = artefact.ThisPip().Index()
+		o.index, err = wheel.ThisPip().Index()
 	}
 	if err != nil {
 		fmt.Fprintln(errs, "tables:", err)

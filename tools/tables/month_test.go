@@ -14,6 +14,7 @@ import (
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 	"cudacompat/tools/artefact"
+	"cudacompat/tools/artefact/reading"
 )
 
 // nextMonth returns a bench whose sources have what may come: a driver branch with its CUDA, and on the index a
@@ -153,7 +154,7 @@ func secure(t *testing.T, b *bench, server string) {
 		t.Fatal(err)
 	}
 	for path, page := range b.pages {
-		if err := artefact.Keep(b.cache, "https://example.com"+path, "", page); err != nil {
+		if err := reading.Keep(b.cache, "https://example.com"+path, "", page); err != nil {
 			t.Fatal(err)
 		}
 	}

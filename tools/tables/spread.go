@@ -9,13 +9,14 @@ import (
 	"strings"
 
 	"cudacompat/tools/artefact"
+	"cudacompat/tools/artefact/wheel"
 )
 
-// spread reads every wheel of the sources' releases and names the releases whose wheels differ: a row has what one wheel
-// says.
+// spread reads every wheel of the sources' releases and names the releases whose wheels differ: a row has what one
+// wheel says.
 func (o *options) spread(ctx context.Context, data *artefact.Data, out, errs io.Writer) (int, error) {
 	code, progress := exitSame, newProgress(errs)
-	web := artefact.NewWeb(o.pause)
+	web := wheel.NewWeb(o.pause)
 	web.Seen, web.Offline = progress.seen, o.offline != ""
 	source := artefact.NewSource(o.index, o.cache, web, data)
 	for _, l := range o.sources {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"cudacompat/tools/artefact"
+	"cudacompat/tools/artefact/pages"
+	"cudacompat/tools/artefact/wheel"
 )
 
 // syncing is one run over the sources.
@@ -40,7 +42,7 @@ func (o *options) sync(ctx context.Context, data *artefact.Data, out, errs io.Wr
 	lock.Match(o.all)
 	s := &syncing{options: o, data: data, lock: lock, progress: newProgress(errs), out: out}
 	s.changed, _ = data.Broken(lock)
-	web := artefact.NewWeb(o.pause)
+	web := wheel.NewWeb(o.pause)
 	web.Seen, web.Offline = s.progress.seen, o.offline != ""
 	s.source = artefact.NewSource(o.index, o.cache, web, data)
 	s.source.Copies = o.copies
@@ -75,7 +77,7 @@ func (s *syncing) one(ctx context.Context, l artefact.Listed) error {
 		}
 	} else {
 		s.progress.begin(l.ID)
-		rows, _, err := s.source.Page(ctx, l)
+		rows, _, err := pages.Read(s.source, ctx, l)
 		s.progress.end()
 		var lacking *artefact.Lacking
 		switch {
