@@ -12,6 +12,7 @@ import (
 // copiedPath is one source of a COPY or bind mount: a path of the build context and its path in the image.
 type copiedPath struct {
 	source, target string // the target ends in a slash if it is a directory
+	stage          int    // how many stages had begun
 }
 
 // absolutePath returns the path of a file in the image. A relative name is joined to the working directory.
@@ -62,7 +63,7 @@ func (f *dockerfile) takes(sources []string, target string) {
 		}
 		f.renew(file)
 		f.noteSettings(file)
-		c := copiedPath{source: strings.TrimPrefix(path.Clean(source), "/"), target: target}
+		c := copiedPath{source: strings.TrimPrefix(path.Clean(source), "/"), target: target, stage: len(f.stages)}
 		if directory {
 			c.target += "/"
 		}

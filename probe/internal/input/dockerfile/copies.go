@@ -100,7 +100,7 @@ func (s *edit) copyTree(source, target, by string) {
 			s.fill(place, by)
 			continue
 		}
-		s.copied = append(s.copied, copiedPath{source: known, target: strings.TrimSuffix(s.absolutePath(place), "/") + "/"})
+		s.copied = append(s.copied, copiedPath{source: known, target: strings.TrimSuffix(s.absolutePath(place), "/") + "/", stage: len(s.stages)})
 	}
 }
 

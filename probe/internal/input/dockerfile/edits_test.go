@@ -14,7 +14,7 @@ var edited = map[string]string{
 	"requirements.txt": "torch==2.7.1+cu126\n", "r.txt": "torch==2.7.1+cu126\n", "bad.in": "torch==2.9.0+cu130\n",
 	"t.in": "torch==${V}\n", "pip.conf": "[global]\nindex-url=https://download.pytorch.org/whl/cu130\n",
 	"uv.toml": "index-url = 'https://download.pytorch.org/whl/cu130'\n", "i.sh": "pip install torch==2.9.0+cu130\n",
-	"loop.sh": "sh loop.sh\n", "1.sh": "sh 2.sh", "2.sh": "./3.sh", "3.sh": ". ./4.sh", "4.sh": "sh 5.sh",
+	"loop.sh": "sh loop.sh\n", "hello.sh": "echo hello\n", "1.sh": "sh 2.sh", "2.sh": "./3.sh", "3.sh": ". ./4.sh", "4.sh": "sh 5.sh",
 	"5.sh": "sh 6.sh", "6.sh": "pip install torch==2.9.0+cu130",
 	"docs/requirements.txt": "sphinx\n", "gpu/requirements.txt": "torch==2.9.0+cu130\n",
 	"conf/pip.conf": "[install]\nextra_index_url =\n  https://download.pytorch.org/whl/cu130\n",
@@ -199,6 +199,11 @@ func TestReplacedFiles(t *testing.T) {
 		"COPY . .\nRUN git fetch && git checkout -f FETCH_HEAD":                             unknown,
 		"COPY . .\nRUN aws s3 sync s3://x/ .":                                               unknown,
 		"COPY . .\nRUN perl fix.pl requirements.txt\nCOPY docs/requirements.txt /docs/":     unknown,
+		"COPY . .\nRUN busybox tar xf x.tar":                                                unknown,
+		"COPY . .\nRUN ls *.tar | xargs -n1 tar xf":                                         unknown,
+		"COPY . .\nRUN find . -name '*.tar' -exec tar xf {} +":                              unknown,
+		"COPY . .\nCOPY --from=filled /o /w":                                                unknown,
+		"COPY . .\nCOPY --from=plain /o ./static":                                           good,
 		"COPY . .\nRUN cp gpu/requirements.txt .":                                           bad,
 		"COPY . .\nRUN mv gpu/* .":                                                          bad,
 		"COPY . .\nRUN cp -t /w gpu/requirements.txt":                                       bad,
@@ -208,7 +213,7 @@ func TestReplacedFiles(t *testing.T) {
 		"COPY . .\nCOPY --from=ghcr.io/astral-sh/uv:0.8 /uv /uvx /bin/":                     good,
 		"COPY . .\nRUN cp requirements.txt /tmp/ && mv /root/uv /usr/local/bin/":            good,
 	} {
-		f := readBeside(t, "FROM python:3.12\nWORKDIR /w\n"+text+"\nRUN pip install -r requirements.txt\n")
+		f := readBeside(t, "FROM alpine AS filled\nWORKDIR /o\nADD x.tar.gz .\nFROM alpine AS plain\nWORKDIR /o\nCOPY . .\nFROM python:3.12\nWORKDIR /w\n"+text+"\nRUN pip install -r requirements.txt\n")
 		if got := buildsOf(f); got != want {
 			t.Errorf("%s: %q, want %q: %+v", text, got, want, f.Unread)
 		}
@@ -224,6 +229,10 @@ func TestStartedScripts(t *testing.T) {
 		"echo cGlw | base64 -d | bash": unknown, "timeout 600 bash /opt/x.sh": unknown, "run-parts /opt/x.d": unknown,
 		"find /opt/x -name '*.sh' -exec bash {} +": unknown, "find /opt/x -name '*.sh' | xargs -n1 bash": unknown,
 		"for f in /opt/x/*.sh; do bash $f; done": unknown, "python3 /opt/x/install_deps.py": unknown,
+		`bash -c "$(curl -fsSL https://x.example/i.sh)"`: unknown, `eval "$(wget -qO- https://x.example/i.sh)"`: unknown,
+		"source <(curl -s https://x.example/i.sh)": unknown, "x=$(bash /opt/x.sh)": unknown, "python /opt/setup_env.py": unknown,
+		`sh -c "$(curl -fsSL https://raw.githubusercontent.com/ohmyzsh/ohmyzsh/master/tools/install.sh)"`: good,
+		`eval "$(micromamba shell hook)" && x=$(sh hello.sh) && python setup.py build_ext --inplace`:      good,
 		"cp i.sh /x.sh && sh i.sh": bad, "sh < i.sh": bad, "cat i.sh | bash": bad,
 		"wget -O /m.sh https://x.example/Miniconda3-latest-Linux-x86_64.sh && bash Miniconda3-latest-Linux-x86_64.sh -b": good,
 		". /opt/conda/etc/profile.d/conda.sh && . /venv/bin/activate && . /opt/ros/humble/setup.sh":                      good,

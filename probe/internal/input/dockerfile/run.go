@@ -148,7 +148,7 @@ func (f *dockerfile) done(t installer.Tool, number int, sure bool) step {
 	case installer.InstallsFromFile:
 		return f.project(t, number)
 	case installer.MayInstall:
-		if t.Script && installer.PyScript.MatchString(t.Command) {
+		if t.Script && path.Ext(t.Command) == ".py" {
 			if text, ok := f.Text(t.Command); ok && !installer.StartsInstaller(text) {
 				return step{}
 			}

@@ -56,7 +56,13 @@ func (f *dockerfile) takeFrom(from string, sources []string, target string, numb
 	}
 	s.needs = append(s.needs, strings.ToLower(from))
 	s.taken = append(s.taken, takenPath{from, sources, number})
-	if f.stageNamed(from, len(f.stages)-1) < 0 {
+	if f.stageNamed(from, len(f.stages)-1) >= 0 {
+		for _, source := range sources {
+			if by := f.stageFiller(source); by != "" {
+				f.fill(target, by)
+			}
+		}
+	} else {
 		for _, source := range sources {
 			switch {
 			case listFile.MatchString(source):

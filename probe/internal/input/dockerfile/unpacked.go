@@ -18,6 +18,7 @@ type filledDir struct {
 	dir    string
 	by     string // "tar in line 3"
 	copied int    // how many paths had been copied before
+	stage  int    // how many stages had begun
 	number int    // counts what filled a directory
 }
 
@@ -30,7 +31,7 @@ func (f *dockerfile) fill(dir, by string) {
 		dir = "/"
 	}
 	f.fills++
-	d := filledDir{dir: f.absolutePath(dir), by: by, copied: len(f.copied), number: f.fills}
+	d := filledDir{dir: f.absolutePath(dir), by: by, copied: len(f.copied), stage: len(f.stages), number: f.fills}
 	if len(f.filled) >= maxFilled {
 		d.dir, f.filled = "/", nil
 	}
@@ -51,6 +52,23 @@ func (f *dockerfile) filler(name string) string {
 		case slices.ContainsFunc(f.copied[min(d.copied, len(f.copied)):], func(c copiedPath) bool { return f.brings(c, at) }):
 			return ""
 		default:
+			return d.by
+		}
+	}
+	return ""
+}
+
+// stageFiller returns what filled a directory of an earlier stage, if nothing of the build context was copied there later.
+func (f *dockerfile) stageFiller(source string) string {
+	at := path.Join("/", source)
+	isBelow := func(file, dir string) bool {
+		return file == dir || strings.HasPrefix(file, strings.TrimSuffix(dir, "/")+"/")
+	}
+	for _, d := range slices.Backward(f.filled) {
+		copied := slices.ContainsFunc(f.copied[min(d.copied, len(f.copied)):], func(c copiedPath) bool {
+			return c.stage == d.stage && (isBelow(at, c.target) || isBelow(c.target, at))
+		})
+		if isBelow(at, d.dir) && !copied {
 			return d.by
 		}
 	}
@@ -85,6 +103,8 @@ var (
 	repository = lazyregexp.New(`^git@|^(?:https?|git|ssh)://\S+\.git(?:[#?]|$)`)
 	// compressedFile matches the suffix that gunzip and others cut off a file's name.
 	compressedFile = lazyregexp.New(`\.(?:gz|xz|bz2|zst|lz4|lzma)$`)
+	unpacker       = lazyregexp.New(`^(?:tar|bsdtar|unzip|7z[azr]?|cpio|unrar)$`)
+	startsOthers   = lazyregexp.New(`^(?:busybox|toybox|xargs|find|parallel|timeout|nohup|nice|ionice)$`)
 	decompressor   = lazyregexp.New(`^(?:gunzip|unxz|bunzip2|unzstd|unlzma|unlz4|gzip|xz|bzip2|zstd|lz4|pigz)$`)
 	tarExtracts    = lazyregexp.New(`^-?[a-zA-Z]*x[a-zA-Z]*$`)
 	treeFetcher    = lazyregexp.New(`^(?:aws|gsutil|gcloud|rclone|azcopy|s5cmd|hf|huggingface-cli|rsync|scp|svn|hg|dvc|unar|unrar|cabextract)$`)
@@ -96,6 +116,9 @@ var (
 func (s *edit) unpacks(name string, words []string) {
 	if name != "tar" && name != "bsdtar" && !slices.ContainsFunc(words, func(w string) bool { return !strings.HasPrefix(w, "-") }) {
 		words = append(words, ".")
+	}
+	if i := slices.IndexFunc(words, func(w string) bool { return unpacker.MatchString(path.Base(w)) }); i >= 0 && startsOthers.MatchString(name) {
+		name, words = path.Base(words[i]), words[i+1:]
 	}
 	by := fmt.Sprintf("%s in line %d", name, s.number)
 	if i := slices.IndexFunc(words, func(w string) bool { return archiveFile.MatchString(w) || path.Ext(w) == ".zip" }); i >= 0 {

@@ -20,7 +20,7 @@ var (
 	selfExtractor = lazyregexp.New(`\.(?:run|bin|bsx)$`)
 	// toolInstaller matches the scripts that install or build one tool which brings no package for the GPU.
 	toolInstaller = lazyregexp.New(`(?i)^(?:mini(?:conda|forge|mamba)|mambaforge|micromamba|anaconda|cmake-|conda|rustup|sh\.rustup|node(?:source|js)?[-_.]|` +
-		`get-(?:docker|helm|pip)|nvm|install[-_](?:nvm|cmake|conda|miniconda|miniforge|node|nodejs|rust|go|golang|docker|git|ninja|bazel|ucx|openmpi|mpi|` +
+		`get-(?:docker|helm|pip)|nvm|install[-_](?:nvm|poetry|cmake|conda|miniconda|miniforge|node|nodejs|rust|go|golang|docker|git|ninja|bazel|ucx|openmpi|mpi|` +
 		`hdf5|ffmpeg|opencv|nccl|cudnn|tensorrt|gcc|clang|llvm|protobuf|vim|zsh|openssl|sys(?:tem)?[-_]deps)|bazel-|pyenv|sdkman|julia|gradlew|mvnw|` +
 		`wait-for|configure|config|buildconf|autogen|bootstrap\.sh|b2$|activate$|oh-?my-?zsh|homebrew|google-cloud-sdk|awscli|aws$|install-tl)`)
 	// toolPath matches directories of tools that bring an installer of their own.
@@ -88,8 +88,10 @@ func scriptOf(word, started string) Tool {
 	name := path.Base(word)
 	installs := installerFile.MatchString(name)
 	switch {
-	case started == "python" && PyScript.MatchString(word):
+	case started == "python" && PyScript.MatchString(word), started == "python" && installs && name != "setup.py" && path.Ext(name) == ".py" && !toolInstaller.MatchString(name):
 		t.Script = installs
+	case strings.ContainsAny(word, "(`"): // what another command prints
+		return Tool{}
 	case started == "python", selfExtractor.MatchString(name), toolInstaller.MatchString(name), toolPath.MatchString(word):
 		return Tool{}
 	case started == "." && (settingsScript.MatchString(word) || !shellFile.MatchString(name)):

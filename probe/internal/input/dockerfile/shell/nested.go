@@ -32,7 +32,7 @@ func (s *script) startsFile(list []string, reached version.Truth) bool {
 	if here && len(list) > 1 {
 		word = list[1]
 	}
-	if word == "" || installer.PyScript.MatchString(word) {
+	if word == "" || path.Ext(word) == ".py" {
 		return false
 	}
 	text, ok := s.Text(word)
@@ -84,14 +84,63 @@ func isPlain(words []string) bool {
 // noteSubstitutions names the substitutions of a script that install packages: x=$(pip install torch).
 func (r *Reader) noteSubstitutions(file *syntax.File, text string, number int) {
 	syntax.Walk(file, func(node syntax.Node) bool {
-		switch node.(type) {
+		switch node := node.(type) {
 		case *syntax.CmdSubst, *syntax.ProcSubst:
 			from, to := int(node.Pos().Offset()), int(node.End().Offset())
-			if from <= to && to <= len(text) && installer.HasInstall(text[from:to]) {
+			if from <= to && to <= len(text) && (installer.HasInstall(text[from:to]) || r.startsScript(node)) {
 				r.Unread(text[from:to], installer.ByUnfollowed, number)
 				return false
 			}
+		case *syntax.CallExpr:
+			return !r.noteFetched(node, text, number)
 		}
 		return true
 	})
+}
+
+// runsText matches the programs that run a text which they are given.
+var runsText = lazyregexp.New(`^(?:eval|source|\.|(?:ba|da|z|k)?sh)$`)
+
+// fetchesText matches the address that curl or wget fetches within a substitution.
+var fetchesText = lazyregexp.New("(?s)^[$`<>(]+ *(?:curl|wget)\\b.*?(https?://[^\\s\"')`]+)")
+
+// noteFetched names a fetched script that a command runs by a substitution: bash -c "$(curl https://…)".
+func (r *Reader) noteFetched(call *syntax.CallExpr, text string, number int) (noted bool) {
+	if len(call.Args) < 2 || !runsText.MatchString(path.Base(call.Args[0].Lit())) {
+		return false
+	}
+	syntax.Walk(call, func(node syntax.Node) bool {
+		switch node.(type) {
+		case *syntax.CmdSubst, *syntax.ProcSubst:
+			from, to := int(node.Pos().Offset()), int(node.End().Offset())
+			if from > to || to > len(text) {
+				return false
+			}
+			if m := fetchesText.FindStringSubmatch(text[from:to]); m != nil && !harmlessScript.MatchString(m[1]) {
+				r.Unread(text[from:to], installer.ByHidden, number)
+				noted = true
+			}
+			return false
+		}
+		return true
+	})
+	return noted
+}
+
+// startsScript reports whether a substitution starts a script whose text is not known: x=$(bash /opt/x.sh).
+func (r *Reader) startsScript(substitution syntax.Node) (starts bool) {
+	syntax.Walk(substitution, func(node syntax.Node) bool {
+		if call, ok := node.(*syntax.CallExpr); ok {
+			var words []string
+			for _, w := range call.Args {
+				words = append(words, w.Lit())
+			}
+			if t := installer.FindScript(words); len(words) > 0 && t.Script {
+				_, known := r.Text(t.Command)
+				starts = starts || !known
+			}
+		}
+		return !starts
+	})
+	return starts
 }
