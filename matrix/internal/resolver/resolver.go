@@ -554,6 +554,20 @@ func (w *wishes) withLibraries(one *wish, e tables.Extension) string {
 	return one.Package + "[ctk]"
 }
 
+// listLacks returns what is not known of the release that was picked for a wish.
+func (w *wishes) listLacks(one *wish, o option) (lacks []string) {
+	if o.index != "" && o.unread {
+		lacks = append(lacks, fmt.Sprintf("%s %s: its machine code was not read, since only %s has it", one.Package, o.Version, o.index))
+	}
+	if newer := w.newerElsewhere(one, o.Version); newer != "" {
+		lacks = append(lacks, newer)
+	}
+	if o.Version == "" {
+		lacks = append(lacks, one.Package+": the tables have no releases of it, so the installer picks one")
+	}
+	return lacks
+}
+
 // set returns the set of a combination: the frameworks, the wanted packages, and the installed companions.
 func (w *wishes) set(c combination, picked []option) pin.Set {
 	s := pin.Set{Choice: pin.Together, Packages: []pin.Package{}, Steps: []pin.Step{}, Lacks: []string{}, Source: []string{}}
@@ -570,16 +584,8 @@ func (w *wishes) set(c combination, picked []option) pin.Set {
 		}
 		if o.index != "" {
 			s.Extra = o.index
-			if o.unread {
-				s.Lacks = append(s.Lacks, fmt.Sprintf("%s %s: its machine code was not read, since only %s has it", one.Package, o.Version, o.index))
-			}
 		}
-		if newer := w.newerElsewhere(one, o.Version); newer != "" {
-			s.Lacks = append(s.Lacks, newer)
-		}
-		if o.Version == "" {
-			s.Lacks = append(s.Lacks, one.Package+": the tables have no releases of it, so the installer picks one")
-		}
+		s.Lacks = append(s.Lacks, w.listLacks(one, o)...)
 	}
 	cuda := w.m.Driver().CUDA
 	for _, f := range c {

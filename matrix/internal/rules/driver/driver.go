@@ -96,8 +96,13 @@ func undrivenHost(m *model.Machine) []*rule.Result {
 	if installedForGPU(m) && len(NouveauLoaded(m)) > 0 { // it says why the driver is not loaded
 		return []*rule.Result{{Subject: "driver", Implied: true}}
 	}
+	return rule.ReportFinding(missingDriver(m))
+}
+
+// missingDriver returns the finding for a host without a driver for its GPUs.
+func missingDriver(m *model.Machine) verdict.Finding {
 	state := "loaded"
-	if rest || len(m.Facts.Driver.Modules)+len(m.Facts.Driver.Libraries) == 0 {
+	if m.Facts.System.Rest || len(m.Facts.Driver.Modules)+len(m.Facts.Driver.Libraries) == 0 {
 		state = "installed"
 	}
 	f := verdict.Finding{Severity: verdict.Error, Subject: "driver", Message: "no NVIDIA driver is " + state + " for " + m.GPUs[0].Label,
@@ -114,7 +119,7 @@ func undrivenHost(m *model.Machine) []*rule.Result {
 		f.Pins, f.Steps = nil, []pin.Step{pin.Run(pins.HostSystem(m).AsRoot("modprobe", "nvidia")),
 			pin.Say("if that fails, read the kernel's log (`sudo dmesg`): it names a signature that it does not trust, or a GPU that the module does not support")}
 	}
-	return rule.ReportFinding(f)
+	return f
 }
 
 // driverUnreachable returns the finding for a driver that nvidia-smi could not talk to. The output shows nothing else

@@ -129,11 +129,25 @@ func Read(d document.Document) (facts.Facts, error) {
 			add("group "+name, p.partOf("group", p.Groups[name], name))
 		}
 	}
+	p.addToolGroups(add, synced.seen["group dev"])
+	extras, left := p.dynamicExtras(d)
+	f.Unread = append(f.Unread, left...)
+	for _, name := range document.SortedKeys(extras) {
+		add("extra "+name, extras[name])
+	}
+	f.Unread = append(f.Unread, p.LeftUnread(askedFor(f), d.Beside)...)
+	f.Unread = append(f.Unread, p.pixiTables()...)
+	return f, nil
+}
+
+// addToolGroups adds the groups and environments of Poetry, PDM and Hatch, and those of uv's older setting. If synced,
+// a plain `uv sync` already installs the group dev.
+func (p *Project) addToolGroups(add func(name string, list []request.Package), synced bool) {
 	for _, name := range document.SortedKeys(p.Tool.Poetry.Group) {
 		add("group "+name, p.Poetry(p.Tool.Poetry.Group[name].Dependencies, name))
 	}
 	dev := p.Poetry(p.Tool.Poetry.Dev, "dev")
-	if !synced.seen["group dev"] {
+	if !synced {
 		dev = append(p.RequirementsOf(p.Tool.UV.Dev, "dev"), dev...)
 	}
 	add("group dev", dev)
@@ -146,14 +160,6 @@ func Read(d document.Document) (facts.Facts, error) {
 			document.AnyList(document.Entry(environments[name], "extra-dependencies")))
 		add("environment "+name, p.RequirementsOf(document.Texts(list), name))
 	}
-	extras, left := p.dynamicExtras(d)
-	f.Unread = append(f.Unread, left...)
-	for _, name := range document.SortedKeys(extras) {
-		add("extra "+name, extras[name])
-	}
-	f.Unread = append(f.Unread, p.LeftUnread(askedFor(f), d.Beside)...)
-	f.Unread = append(f.Unread, p.pixiTables()...)
-	return f, nil
 }
 
 // RequirementsOf returns requirements of PEP 508 as the project's tools install them, for the extras and groups through
