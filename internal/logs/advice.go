@@ -20,16 +20,16 @@ type adviser struct {
 
 // advisers are tried in this order. The first that returns steps wins.
 var advisers = []adviser{
-	{"WSL2 has the driver of Windows", (*judging).onWSL},
-	{"Jetson's CUDA comes with JetPack", (*judging).onBoard},
-	{"the program is built from source for each GPU", (*judging).builtHere},
-	{"the line names the GPU or the driver's CUDA", (*judging).wheelFor},
-	{"the installed build is for the CPU", (*judging).operatorsOfCPU},
-	{"a package has no kernels for the GPU", (*judging).kernelsOf},
-	{"the failing line is a project's own", (*judging).raisedByTheirs},
+	{"WSL2 has the driver of Windows", (*judging).useWindowsDriver},
+	{"Jetson's CUDA comes with JetPack", (*judging).useJetPack},
+	{"the program is built from source for each GPU", (*judging).rebuildForGPU},
+	{"the line names the GPU or the driver's CUDA", (*judging).chooseWheel},
+	{"the installed build is for the CPU", (*judging).replaceCPUBuild},
+	{"a package has no kernels for the GPU", (*judging).replaceKernels},
+	{"the failing line is a project's own", (*judging).searchProject},
 	{"the program has options of its own", (*judging).stepsOfServer},
-	{"a server can do without the package", (*judging).withoutPart},
-	{"the library has a build with CUDA", (*judging).withCUDABuild},
+	{"a server can do without the package", (*judging).skipPart},
+	{"the library has a build with CUDA", (*judging).installCUDABuild},
 }
 
 // advise adds the steps to a decision. It never changes the blame.
@@ -50,10 +50,10 @@ func (j *judging) advise(d *Diagnosis) {
 		d.Decided = append(d.Decided, "steps: "+a.why)
 		break
 	}
-	j.crashed(d)
+	j.observeCrashes(d)
 	offered := d.Do
 	d.Do = advise.Choose(d.Do, j.evidence(d))
-	d.fit(j.kept, j.windows)
+	d.keepStepsForSystem(j.kept, j.windows)
 	if j.windows {
 		d.forWindows()
 	}
@@ -85,7 +85,7 @@ func (j *judging) evidence(d *Diagnosis) advise.Evidence {
 		Packages: j.packages,
 		Facts:    j.facts,
 		Windows:  j.windows,
-		Linux:    !j.windows && says(j.kept, onLinux),
+		Linux:    !j.windows && containAny(j.kept, onLinux),
 	}
 }
 
@@ -150,8 +150,9 @@ func (j *judging) facts() map[string]string {
 	return all
 }
 
-// crashed asks for the observation that distinguishes the causes of a crash without a reason. It recommends no fix.
-func (j *judging) crashed(d *Diagnosis) {
+// observeCrashes asks for the observation that distinguishes the causes of a crash without a reason. It recommends no
+// fix.
+func (j *judging) observeCrashes(d *Diagnosis) {
 	if d.Blame != Unknown || !slices.Contains(crashes, d.Cause) {
 		return
 	}
@@ -237,9 +238,9 @@ func (j *judging) searchFor(d *Diagnosis) []string {
 // codeCauses are what the code that raised the exception does wrong, and not what it was given.
 var codeCauses = []string{"tensors-on-different-devices", "dtype-mismatch", "inplace-in-autograd", "fsdp-mixed-types", "tensor-refused"}
 
-// raisedByTheirs sends to the project whose own code failed, where no call of the user's own is shown: a row's steps
+// searchProject sends to the project whose own code failed, where no call of the user's own is shown: a row's steps
 // are for whoever can change the code.
-func (j *judging) raisedByTheirs(d *Diagnosis) ([]string, string) {
+func (j *judging) searchProject(d *Diagnosis) ([]string, string) {
 	if d.Blame != Program || d.form || !slices.Contains(codeCauses, d.Cause) {
 		return nil, ""
 	}

@@ -20,11 +20,11 @@ import (
 func (d *Diagnosis) Beside(v verdict.Verdict, t *matrix.Tables) (brings, apart []verdict.Finding) {
 	var alike []verdict.Finding // of the log's own rule, and no error
 	for _, f := range v.Findings {
-		same := d.Rule != "" && f.Rule == d.Rule && !d.ofAnother(f)
+		same := d.Rule != "" && f.Rule == d.Rule && !d.concernsOtherPackage(f)
 		switch {
 		case f.Severity == verdict.Error && same:
 			brings = slices.Insert(brings, 0, f)
-		case f.Severity == verdict.Error && d.Blame != Program && d.Blame != None && t.Brings(f.Rule, d.Cause) && !d.ofAnother(f):
+		case f.Severity == verdict.Error && d.Blame != Program && d.Blame != None && t.Brings(f.Rule, d.Cause) && !d.concernsOtherPackage(f):
 			brings = append(brings, f)
 		case f.Severity == verdict.Error:
 			apart = append(apart, f)
@@ -53,8 +53,8 @@ func (d *Diagnosis) Names(subject string) bool {
 // log.
 var ofPackages = []string{"extension-mismatch", "companion-mismatch", "not-importable"}
 
-// ofAnother reports whether a finding is about other packages than the one in the log.
-func (d *Diagnosis) ofAnother(f verdict.Finding) bool {
+// concernsOtherPackage reports whether a finding is about other packages than the one in the log.
+func (d *Diagnosis) concernsOtherPackage(f verdict.Finding) bool {
 	if !slices.Contains(ofPackages, f.Rule) || len(d.Lines) == 0 {
 		return false
 	}

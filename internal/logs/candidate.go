@@ -113,8 +113,8 @@ func hintsIn(lines []logtext.Line) []clue {
 	return all
 }
 
-// withCandidates says of an unclear diagnosis what it may be: what its cause tells, else what the lines hint at.
-func (d *Diagnosis) withCandidates(hints []clue) {
+// addCandidates says of an unclear diagnosis what it may be: what its cause tells, else what the lines hint at.
+func (d *Diagnosis) addCandidates(hints []clue) {
 	if d.Blame != Unknown {
 		d.Candidates = []Candidate{}
 		return

@@ -70,7 +70,7 @@ func TestDressedCases(t *testing.T) {
 				continue // the rank is a fact of its own
 			}
 			if ended := name == "in a longer log" && plain.Blame == None; ended {
-				plain = nothing() // a program that was aborted is not well
+				plain = newUndecided() // a program that was aborted is not well
 			}
 			if name == "journal" && plain.Cause == "ended-well" {
 				continue // a journal holds many programs: that one of them ended well is not the log's end

@@ -15,16 +15,16 @@ var forWhom = lazyregexp.New(`^(?:or )?(?:for|on|with|under) (Windows|PyCUDA|Ope
 // onLinux lists paths that show that a log was written on Linux.
 var onLinux = []string{"/home/", "/usr/", "/opt/", "/root/", "/mnt/", "/data/", "/proc/", "/dev/", "/lib/python3"}
 
-// fit moves steps for a program or system that the log does not show behind the others, and removes those for Windows
-// from a Linux log.
-func (d *Diagnosis) fit(logs [][]logtext.Line, windows bool) {
+// keepStepsForSystem moves steps for a program or system that the log does not show behind the others, and removes
+// those for Windows from a Linux log.
+func (d *Diagnosis) keepStepsForSystem(logs [][]logtext.Line, windows bool) {
 	var own, others []string
 	for _, step := range d.Do {
 		m := forWhom.FindStringSubmatch(step)
 		switch {
 		case m == nil, m[1] == "Windows" && windows, m[1] != "Windows" && mentions(logs, m[1]):
 			own = append(own, step)
-		case m[1] != "Windows" || !says(logs, onLinux):
+		case m[1] != "Windows" || !containAny(logs, onLinux):
 			others = append(others, step)
 		}
 	}
@@ -54,12 +54,12 @@ var onJetson = []string{
 	"PyPI's wheels for Arm are for servers (SBSA): where no build for JetPack is published, build the package on the board",
 }
 
-// onBoard returns the steps for a package's build if the log was written on a Jetson or in a Bazel build.
-func (j *judging) onBoard(d *Diagnosis) ([]string, string) {
+// useJetPack returns the steps for a package's build if the log was written on a Jetson or in a Bazel build.
+func (j *judging) useJetPack(d *Diagnosis) ([]string, string) {
 	switch {
-	case slices.Contains(ofBuild, d.Cause) && says(j.kept, tegra):
+	case slices.Contains(ofBuild, d.Cause) && containAny(j.kept, tegra):
 		return onJetson, ""
-	case slices.Contains(ofLoader, d.Cause) && says(j.kept, tegra):
+	case slices.Contains(ofLoader, d.Cause) && containAny(j.kept, tegra):
 		return mountedOnJetson, ""
 	case slices.Contains(ofLoader, d.Cause) && len(d.Lines) > 0 && strings.Contains(d.Lines[0].Text, "bazel-out/"):
 		return inBazel, ""
@@ -93,9 +93,9 @@ var inWSL = []string{
 	"a preview of Windows may be without the GPU in WSL: take the release before or after it",
 }
 
-// onWSL returns the steps for an unreachable driver if the log was written in WSL2.
-func (j *judging) onWSL(d *Diagnosis) ([]string, string) {
-	if d.Blame == Environment && slices.Contains(unreachableDriver, d.Cause) && says(j.kept, wsl) {
+// useWindowsDriver returns the steps for an unreachable driver if the log was written in WSL2.
+func (j *judging) useWindowsDriver(d *Diagnosis) ([]string, string) {
+	if d.Blame == Environment && slices.Contains(unreachableDriver, d.Cause) && containAny(j.kept, wsl) {
 		return inWSL, "Programs in WSL2 do not reach the driver, which is that of Windows."
 	}
 	return nil, ""
@@ -119,8 +119,8 @@ var builtFrom = []struct {
 		"or download a release that was built for a CUDA that knows the GPU"}},
 }
 
-// builtHere returns the steps if a program other than PyTorch says that it has no code for the GPU.
-func (j *judging) builtHere(d *Diagnosis) ([]string, string) {
+// rebuildForGPU returns the steps if a program other than PyTorch says that it has no code for the GPU.
+func (j *judging) rebuildForGPU(d *Diagnosis) ([]string, string) {
 	if d.Cause != "gpu-arch-missing" || len(d.Lines) == 0 {
 		return nil, ""
 	}

@@ -28,16 +28,17 @@ var compiledParts = lazyregexp.New(`(?i)[/\\](flash[-_]attn|flash-attention|flas
 //	RuntimeError: TopKTopPSamplingFromProbs failed with error code no kernel image is available for execution on the device
 var calledByName = lazyregexp.New(`\b([A-Z]\w+) failed with error(?: code)?:? no kernel image`)
 
-// kernelsOf says which package lacks code for the GPU. Another PyTorch build does not help if flash-attn or vLLM lacks
-// it. CUDA reports the error at a later call, so a traceback only suggests the package, and the first step finds out.
-func (j *judging) kernelsOf(d *Diagnosis) ([]string, string) {
+// replaceKernels says which package lacks code for the GPU. Another PyTorch build does not help if flash-attn or vLLM
+// lacks it. CUDA reports the error at a later call, so a traceback only suggests the package, and the first step finds
+// out.
+func (j *judging) replaceKernels(d *Diagnosis) ([]string, string) {
 	if d.Cause != "gpu-arch-missing" || len(d.Lines) == 0 || !noKernels.MatchString(d.Lines[0].Text) ||
 		strings.Contains(d.Lines[0].Text, "OpenCV") {
 		return nil, ""
 	}
 	if m := calledByName.FindStringSubmatch(d.Lines[0].Text); m != nil {
 		return []string{"find whose " + m[1] + " is (FlashInfer's, sgl-kernel's): that package, and not torch, needs a release that is built for this GPU",
-				withoutKernels(serverIn(j.kept, d.Lines)),
+				skipKernels(serverIn(j.kept, d.Lines)),
 				"run `cudacompat doctor`: it lists what each package here was compiled for"},
 			"The package that brings " + m[1] + " has no machine code for this GPU."
 	}
@@ -64,7 +65,7 @@ func lacks(name, server string) (do []string, because string) {
 		build = "python -m pip install --no-deps --no-build-isolation --no-cache-dir --force-reinstall {address}"
 	}
 	do = append(r.FillSteps([]string{"take a release of {package} that is built for this GPU, the newest first, or build it here with " +
-		forThisGPU + ": `" + build + "`"}), withoutKernels(server),
+		forThisGPU + ": `" + build + "`"}), skipKernels(server),
 		"run `cudacompat doctor`: it lists what each package here was compiled for; torch is not what failed")
 	return do, name + " has no machine code for this GPU, and no PTX that the driver could compile."
 }
@@ -82,8 +83,8 @@ var doWithout = map[string]string{
 //	File "/…/site-packages/vllm-0.6.5+cpu-py3.12-linux-x86_64.egg/vllm/_custom_ops.py", line 44, in wrapper
 var ofCPUBuild = lazyregexp.New(`^(?:PyTorch version: |\[(?:pip3|conda)\] torch(?:==|\s)\s*|torch==|torch\s+)\d[\w.]*\+cpu\b|site-packages[/\\]([\w.]+)-\d[\w.]*\+cpu\b`)
 
-// operatorsOfCPU returns the answer for missing operators of a package whose CPU build has none of them.
-func (j *judging) operatorsOfCPU(d *Diagnosis) ([]string, string) {
+// replaceCPUBuild returns the answer for missing operators of a package whose CPU build has none of them.
+func (j *judging) replaceCPUBuild(d *Diagnosis) ([]string, string) {
 	if d.Cause != "extension-not-loaded" {
 		return nil, ""
 	}
@@ -97,8 +98,8 @@ func (j *judging) operatorsOfCPU(d *Diagnosis) ([]string, string) {
 	return nil, ""
 }
 
-// withoutKernels returns the step that makes a server skip a package's kernels.
-func withoutKernels(server string) string {
+// skipKernels returns the step that makes a server skip a package's kernels.
+func skipKernels(server string) string {
 	return cmp.Or(doWithout[server], "or do without its kernels, where the program has an option for another backend")
 }
 

@@ -69,8 +69,8 @@ func oddWords(text string) int {
 var failMarks = []string{"rror", "RROR", "ail", "AIL", "enied", "efus", "eject", "rong", "nvalid", "llegal", "issing", "an't", "annot", "ould", "nable",
 	"not ", "o such", "nan", "NaN", "bort", "erminat", "illed", "orrupt", "ismatch", "nsupported", "xceed", "oo ", "ust be", "xpected"}
 
-// withOddest quotes that line if nothing is known about a log.
-func (j *judging) withOddest(d *Diagnosis) {
+// quoteOddest quotes that line if nothing is known about a log.
+func (j *judging) quoteOddest(d *Diagnosis) {
 	if d.Cause != NothingFound || len(d.Lines) > 0 || d.Blame != Unknown {
 		return
 	}

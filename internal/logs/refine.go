@@ -20,7 +20,7 @@ var refinements = []refinement{
 	{"the GPU was full before the program had anything on it", (*judging).firstTouch},
 	{"the call is NCCL's own", (*judging).insideNCCL},
 	{"nobody who runs this program has written its kernels", (*judging).compiledByOthers},
-	{"a crash without a reason: no frame of the user's own and no kernel is named", (*judging).withoutReason},
+	{"a crash without a reason: no frame of the user's own and no kernel is named", (*judging).lacksReason},
 }
 
 // refine corrects the blame and says how reliable it is.
@@ -52,7 +52,7 @@ func (j *judging) partUnread(d *Diagnosis) bool {
 	switch d.Blame {
 	case None:
 		decided := d.Decided
-		*d = nothing()
+		*d = newUndecided()
 		d.Unread, d.Decided = j.unread, decided
 		return true
 	case Program:
@@ -108,8 +108,8 @@ var (
 		`(?i:memcheck|compute-sanitizer)|(?:^|[^=])={9} `)
 )
 
-// withoutReason blames nobody for a crash of which only the code is known.
-func (j *judging) withoutReason(d *Diagnosis) bool {
+// lacksReason blames nobody for a crash of which only the code is known.
+func (j *judging) lacksReason(d *Diagnosis) bool {
 	if d.Blame != Program || !slices.Contains(crashes, d.Cause) || len(d.Lines) == 0 ||
 		d.Cause == unsaidMemory && (d.slotted || numbered.MatchString(d.Lines[0].Text)) {
 		return false

@@ -8,8 +8,8 @@ import (
 	"cudacompat/internal/logs/record"
 )
 
-// part leaves the fault in Because and moves the rest to Why.
-func (d *Diagnosis) part() {
+// splitBecause leaves the fault in Because and moves the rest to Why.
+func (d *Diagnosis) splitBecause() {
 	fault, why := partWords(d.Because)
 	d.Because, d.Why = fault, strings.TrimSpace(why+" "+d.Why)
 }

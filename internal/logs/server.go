@@ -213,17 +213,17 @@ var withRay = []string{
 // stepsOfServer returns the steps for the cause in the program that wrote the logs, if it has its own.
 func (j *judging) stepsOfServer(d *Diagnosis) ([]string, string) {
 	if d.Cause == takenByOthers {
-		return d.withLess(j.kept), ""
+		return d.askForLess(j.kept), ""
 	}
 	if !slices.Contains(slices.Concat(outOfMemory, noGPU, itsOwn, notANumber, forked, notOneFamily, notCompiled), d.Cause) ||
 		slices.Contains(slices.Concat(itsOwn, notOneFamily), d.Cause) && slices.ContainsFunc(j.records, record.Record.IsRaisedByOwnCode) {
 		return nil, ""
 	}
-	if slices.Contains(noGPU, d.Cause) && says(j.kept, rays) {
+	if slices.Contains(noGPU, d.Cause) && containAny(j.kept, rays) {
 		return withRay, ""
 	}
 	name := serverIn(j.kept, d.Lines)
-	if name == "" && !says(j.kept, pythons) {
+	if name == "" && !containAny(j.kept, pythons) {
 		name = compiledProgram
 	}
 	for _, s := range ownSteps {
@@ -234,8 +234,8 @@ func (j *judging) stepsOfServer(d *Diagnosis) ([]string, string) {
 	return nil, ""
 }
 
-// withoutPart returns the steps for an exception in a kernel package that a server can do without.
-func (j *judging) withoutPart(d *Diagnosis) ([]string, string) {
+// skipPart returns the steps for an exception in a kernel package that a server can do without.
+func (j *judging) skipPart(d *Diagnosis) ([]string, string) {
 	if d.Blame != Program || len(d.Do) == 0 || !compiledParts.MatchString("/"+d.project+"/") {
 		return nil, ""
 	}
@@ -246,8 +246,8 @@ func (j *judging) withoutPart(d *Diagnosis) ([]string, string) {
 	return slices.Insert(slices.Clone(d.Do), 1, doWithout[server]), ""
 }
 
-// withCUDABuild returns the steps that lead to a CUDA build of the library that says it has none.
-func (j *judging) withCUDABuild(d *Diagnosis) ([]string, string) {
+// installCUDABuild returns the steps that lead to a CUDA build of the library that says it has none.
+func (j *judging) installCUDABuild(d *Diagnosis) ([]string, string) {
 	if d.Cause != builtWithout || len(d.Lines) == 0 {
 		return nil, ""
 	}
@@ -257,8 +257,8 @@ func (j *judging) withCUDABuild(d *Diagnosis) ([]string, string) {
 // takenByOthers is the cause for memory that other processes hold.
 const takenByOthers = "out-of-memory-other-process"
 
-// withLess returns the steps if other processes hold memory, with the server's own options if they may hold some.
-func (d *Diagnosis) withLess(logs [][]logtext.Line) []string {
+// askForLess returns the steps if other processes hold memory, with the server's own options if they may hold some.
+func (d *Diagnosis) askForLess(logs [][]logtext.Line) []string {
 	name := serverIn(logs, d.Lines)
 	for _, s := range ownSteps {
 		if s.server == name && slices.Contains(s.causes, "out-of-memory") && len(d.Do) > 1 {
@@ -290,14 +290,14 @@ var pythons = []string{".py", "python", "Python", "torch", "Traceback"}
 // TensorFlow's notices are in many PyTorch logs, so a message of PyTorch is never TensorFlow's.
 func serverIn(logs [][]logtext.Line, decided []Line) string {
 	not := []string{}
-	if says(logs, training) {
+	if containAny(logs, training) {
 		not = append(not, "diffusers", "inference")
 	}
 	if slices.ContainsFunc(decided, func(l Line) bool { return strings.Contains(l.Text, "orch") }) {
 		not = append(not, "tensorflow", "jax")
 	}
 	i := slices.IndexFunc(servers, func(s server) bool {
-		return !slices.Contains(not, s.name) && says(logs, s.marks)
+		return !slices.Contains(not, s.name) && containAny(logs, s.marks)
 	})
 	if i < 0 {
 		return ""
@@ -305,7 +305,7 @@ func serverIn(logs [][]logtext.Line, decided []Line) string {
 	return servers[i].name
 }
 
-func says(logs [][]logtext.Line, marks []string) bool {
+func containAny(logs [][]logtext.Line, marks []string) bool {
 	return slices.ContainsFunc(logs, func(lines []logtext.Line) bool {
 		return slices.ContainsFunc(lines, func(l logtext.Line) bool { return logtext.ContainsAny(l.Text, marks) })
 	})

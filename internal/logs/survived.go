@@ -43,7 +43,7 @@ const partNotLoaded = "part-not-loaded"
 
 // wentOnAfter returns the diagnosis for a log whose errors did not end it: nobody is to blame.
 func wentOnAfter(f *finding.Finding, sources []Source) Diagnosis {
-	d := nothing()
+	d := newUndecided()
 	l := quote(&f.Hit, sources)
 	l.Why = "The log goes on with work after it."
 	d.Lines = []Line{l}

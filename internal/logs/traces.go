@@ -44,14 +44,14 @@ var (
 		`\bSuccessfully installed .*\b(?:torch|tensorflow|jax)-\d`)
 )
 
-// look adds the signs in the lines of a log.
-func (t *Traces) look(lines []logtext.Line) {
+// addSigns adds the signs in the lines of a log.
+func (t *Traces) addSigns(lines []logtext.Line) {
 	for _, l := range lines {
 		if m := driverRelease.FindStringSubmatch(l.Text); m != nil {
-			t.Drivers = keep(t.Drivers, m[1])
+			t.Drivers = addNew(t.Drivers, m[1])
 		}
 		if m := traceback.FrameLine.FindStringSubmatch(l.Text); m != nil {
-			t.Files = keep(t.Files, m[1]+m[4]+m[7])
+			t.Files = addNew(t.Files, m[1]+m[4]+m[7])
 		}
 		if m := namesGPU.FindStringSubmatch(l.Text); m != nil {
 			t.addGPU(m[1] + m[2] + m[3] + m[4])
@@ -72,7 +72,7 @@ func (t *Traces) addGPU(name string) {
 	}
 }
 
-func keep(list []string, word string) []string {
+func addNew(list []string, word string) []string {
 	if word == "" || len(list) == maxTraces || slices.Contains(list, word) {
 		return list
 	}

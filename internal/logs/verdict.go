@@ -34,16 +34,16 @@ func (j *judging) conclude() Diagnosis {
 	d := j.decide()
 	d.Unread = j.unread
 	for _, lines := range j.kept {
-		d.Traces.look(lines)
+		d.Traces.addSigns(lines)
 	}
 	if len(j.unread) == 0 {
 		d.endWell(j.ends, j.records, j.sources)
 	}
 	j.refine(&d)
-	j.withOddest(&d)
-	d.withCandidates(j.hints())
+	j.quoteOddest(&d)
+	d.addCandidates(j.hints())
 	j.advise(&d)
-	d.part()
+	d.splitBecause()
 	return d
 }
 
@@ -57,7 +57,7 @@ func (j *judging) hints() (all []clue) {
 
 // decide finds the claim that answers, among the matching rows and the records of the grammars.
 func (j *judging) decide() Diagnosis {
-	seen, harmless := withoutHarmless(slices.Concat(j.events...))
+	seen, harmless := splitHarmless(slices.Concat(j.events...))
 	first := record.FindFirstRank(j.records)
 	var past *finding.Finding
 	outlived := func(f finding.Finding) bool {
@@ -68,7 +68,7 @@ func (j *judging) decide() Diagnosis {
 	}
 	rows := make([][]finding.Finding, len(j.events))
 	for i := range j.events {
-		j.events[i], _ = withoutHarmless(j.events[i])
+		j.events[i], _ = splitHarmless(j.events[i])
 		rows[i] = finding.DropOtherRanks(slices.DeleteFunc(findings(j.events[i], seen), outlived), first)
 	}
 	forms := finding.DropOtherRanks(slices.DeleteFunc(finding.WeighRecords(j.records, record.Tables()), outlived), first)
@@ -92,7 +92,7 @@ func (j *judging) decide() Diagnosis {
 		return d
 	}
 	records := slices.DeleteFunc(slices.Clone(j.records), func(r record.Record) bool { return r.Earlier || finding.IsSupporting(r) })
-	if len(harmless) > 0 && len(records) == 0 && find(seen, trouble) == nil && find(seen, pythonTraceback) == nil {
+	if len(harmless) > 0 && len(records) == 0 && findHit(seen, trouble) == nil && findHit(seen, pythonTraceback) == nil {
 		return nothingWrong(harmless, j.sources)
 	}
 	d := undecidedDiagnosis(past, seen, records, j.sources)
@@ -140,13 +140,13 @@ var ofTables = []string{"record-status", "record-memory", "record-symbol", "reco
 // undecidedDiagnosis returns the diagnosis of a log that does not show who is to blame. It names the error that the job
 // survived, or the possible causes.
 func undecidedDiagnosis(past *finding.Finding, seen []signature.Hit, records []record.Record, sources []Source) Diagnosis {
-	d := nothing()
+	d := newUndecided()
 	if past != nil && !slices.ContainsFunc(records, func(r record.Record) bool { return isRaisedAfter(past, r) }) {
 		d = wentOnAfter(past, sources)
 	} else {
 		d.addSuspects(records, sources)
 	}
-	if len(records) > 0 || find(seen, trouble) != nil || find(seen, pythonTraceback) != nil {
+	if len(records) > 0 || findHit(seen, trouble) != nil || findHit(seen, pythonTraceback) != nil {
 		d.Candidates = guesses(records)
 	}
 	if past != nil {
@@ -168,8 +168,8 @@ const amd = decide.AMD
 // trouble is the signature of lines that programs print when they end in any failure.
 const trouble = "trouble"
 
-// withoutHarmless separates alarming but harmless lines from the others.
-func withoutHarmless(all []signature.Hit) (rest, harmless []signature.Hit) {
+// splitHarmless separates alarming but harmless lines from the others.
+func splitHarmless(all []signature.Hit) (rest, harmless []signature.Hit) {
 	for _, e := range all {
 		if e.Signature.Blame == None {
 			harmless = append(harmless, e)
@@ -206,7 +206,7 @@ func findings(log, seen []signature.Hit) []finding.Finding {
 	var all []finding.Finding
 	for _, e := range log {
 		s := e.Signature
-		needed := find(seen, s.Needs)
+		needed := findHit(seen, s.Needs)
 		if s.Weight == decide.Fact || e.Notice || s.Needs != "" && needed == nil {
 			continue
 		}
@@ -215,14 +215,14 @@ func findings(log, seen []signature.Hit) []finding.Finding {
 		if needed != nil {
 			f.With = append(f.With, *needed)
 		}
-		if f.Cause == "cuda-out-of-memory" && (find(seen, pythonTraceback) != nil || find(seen, luaTraceback) != nil) {
+		if f.Cause == "cuda-out-of-memory" && (findHit(seen, pythonTraceback) != nil || findHit(seen, luaTraceback) != nil) {
 			blameProgramForMemory(&f)
 		}
 		if read := readers.ByName[s.Reads]; read == nil || read(&f) {
 			all = append(all, f)
 		}
 	}
-	return withoutNotices(withoutDisproved(all), seen)
+	return dropNotices(dropDisproved(all), seen)
 }
 
 // blameProgramForMemory explains the driver's "out of memory" if calls of a user's own program precede it.
@@ -237,9 +237,9 @@ func leavesNoGPU(id string) bool {
 	return rule.LeavesNoGPU
 }
 
-// withoutDisproved drops faults that leave no GPU to run on if a kernel failed while running. A missing tool, a process
+// dropDisproved drops faults that leave no GPU to run on if a kernel failed while running. A missing tool, a process
 // without a GPU, or a GPU in use was then not the problem.
-func withoutDisproved(all []finding.Finding) []finding.Finding {
+func dropDisproved(all []finding.Finding) []finding.Finding {
 	ran := func(f finding.Finding) bool { return f.Signature.Async && f.Blame == Program }
 	if !slices.ContainsFunc(all, ran) {
 		return all
@@ -253,7 +253,7 @@ func withoutDisproved(all []finding.Finding) []finding.Finding {
 // failed.
 const keepsOut = "compute-mode"
 
-func find(events []signature.Hit, id string) *signature.Hit {
+func findHit(events []signature.Hit, id string) *signature.Hit {
 	for i := range events {
 		if events[i].Signature.ID == id {
 			return &events[i]
@@ -262,10 +262,10 @@ func find(events []signature.Hit, id string) *signature.Hit {
 	return nil
 }
 
-// withoutNotices drops what healthy programs print, too ("could not find cuda drivers"), if something failed. The
+// dropNotices drops what healthy programs print, too ("could not find cuda drivers"), if something failed. The
 // failure has another reason, even if no signature knows it.
-func withoutNotices(all []finding.Finding, seen []signature.Hit) []finding.Finding {
-	failed := find(seen, pythonTraceback) != nil || slices.ContainsFunc(all, func(f finding.Finding) bool {
+func dropNotices(all []finding.Finding, seen []signature.Hit) []finding.Finding {
+	failed := findHit(seen, pythonTraceback) != nil || slices.ContainsFunc(all, func(f finding.Finding) bool {
 		return f.Signature.Weight == decide.Consequence && f.Blame == Unknown
 	})
 	if !failed {
@@ -289,7 +289,7 @@ var goesOn = []string{"tensorflow-no-gpu", "jax-fell-back", "container-without-d
 // answeredWithoutGPU reports whether TensorFlow said that a missing library does not matter without a GPU, and a
 // request was answered after that.
 func answeredWithoutGPU(f *finding.Finding, log []signature.Hit) bool {
-	ignore, answered := find(log, "tf-ignore-dlerror"), find(log, "request-answered")
+	ignore, answered := findHit(log, "tf-ignore-dlerror"), findHit(log, "request-answered")
 	return ignore != nil && answered != nil && answered.Line > ignore.Line
 }
 
@@ -305,7 +305,7 @@ func newDiagnosis(f *finding.Finding, log []signature.Hit, sources []Source) Dia
 		d.Blame = Unknown
 	}
 	if f.Signature.Async {
-		d.reportedLate(find(log, launchBlocking))
+		d.reportedLate(findHit(log, launchBlocking))
 	}
 	for _, e := range listQuotedLines(f, log) {
 		d.Lines = append(d.Lines, quote(&e, sources))
@@ -350,7 +350,7 @@ func listQuotedLines(f *finding.Finding, log []signature.Hit) []signature.Hit {
 	return lines
 }
 
-func nothing() Diagnosis {
+func newUndecided() Diagnosis {
 	return Diagnosis{Schema: Schema, Blame: Unknown, Cause: NothingFound, Lines: []Line{},
 		Because: "Nothing found: no line of the log is an error of CUDA, its driver, its libraries or the frameworks on them that is known here.",
 		Do: []string{

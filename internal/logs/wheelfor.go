@@ -20,9 +20,9 @@ var (
 	saidPython     = lazyregexp.New(`(?:python|Python)(3\.\d+|3\d+)\b`)
 )
 
-// wheelFor names the newest wheel of PyTorch for the GPU and the driver that the deciding line or the rest of the log
-// names.
-func (j *judging) wheelFor(d *Diagnosis) ([]string, string) {
+// chooseWheel names the newest wheel of PyTorch for the GPU and the driver that the deciding line or the rest of the
+// log names.
+func (j *judging) chooseWheel(d *Diagnosis) ([]string, string) {
 	if len(d.Lines) == 0 || !slices.Contains([]string{"gpu-arch-missing", "driver-too-old"}, d.Cause) {
 		return nil, ""
 	}
@@ -95,11 +95,11 @@ func (w wanted) steps(why string, others []string) []string {
 	if best == nil {
 		return nil
 	}
-	return append([]string{"run " + installing(best) + ": " + why}, withoutGuesses(others)...)
+	return append([]string{"run " + installing(best) + ": " + why}, dropGuesses(others)...)
 }
 
-// withoutGuesses drops the steps that depend on which GPU it is.
-func withoutGuesses(steps []string) (kept []string) {
+// dropGuesses drops the steps that depend on which GPU it is.
+func dropGuesses(steps []string) (kept []string) {
 	for _, step := range steps {
 		if !strings.HasPrefix(step, "if the GPU is ") {
 			kept = append(kept, step)
@@ -129,7 +129,7 @@ func (w wanted) forDriver(others []string) []string {
 	if other := newer.newest(); other != nil {
 		do = append(do, fmt.Sprintf("if the GPU is %s, run %s: %s has no code for it", left.Architecture, installing(other), best.Variant))
 	}
-	return append(do, withoutGuesses(others)...)
+	return append(do, dropGuesses(others)...)
 }
 
 // newestChipWithoutCode returns the newest desktop or data centre GPU that a driver for this CUDA supports, if the
@@ -169,14 +169,14 @@ func (w wanted) forGPU(others, drivers []string) (do []string, because string) {
 		fmt.Sprintf("if the list has no code for %s, run %s", nameAll(w.gpus), installing(best)),
 		fmt.Sprintf("if the list has code for it, the failing kernel belongs to an extension: build that again with TORCH_CUDA_ARCH_LIST=%s", w.targets()),
 	}
-	return append(do, withoutGuesses(others)...), fmt.Sprintf("The build has no machine code for %s, and no PTX that the driver could compile.", nameAll(w.gpus))
+	return append(do, dropGuesses(others)...), fmt.Sprintf("The build has no machine code for %s, and no PTX that the driver could compile.", nameAll(w.gpus))
 }
 
 // targets returns the capabilities of the GPUs, as TORCH_CUDA_ARCH_LIST names them.
 func (w wanted) targets() string {
 	var all []string
 	for _, g := range w.gpus {
-		all = keep(all, g.Capability.String())
+		all = addNew(all, g.Capability.String())
 	}
 	return strings.Join(all, ";")
 }

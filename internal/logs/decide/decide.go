@@ -109,7 +109,7 @@ var rules = []struct {
 // Decide chooses between the rows of several logs, a list a log, and the forms of all of them.
 func Decide(rows [][]Claim, forms []Claim) Decision {
 	d := Decision{Index: -1, Along: -1}
-	rows, forms = d.withoutEchoes(rows, forms)
+	rows, forms = d.dropEchoes(rows, forms)
 	form, along := heaviest(forms)
 	row, alongRow := -1, -1
 	for i := range rows {
@@ -180,9 +180,9 @@ func (d *Decision) losers(all []Claim, chosen int) {
 	}
 }
 
-// withoutEchoes empties the claims of generic last lines if the line that they pass on is present: above, or, as NCCL
+// dropEchoes empties the claims of generic last lines if the line that they pass on is present: above, or, as NCCL
 // prints it, just below. The lists keep their length.
-func (d *Decision) withoutEchoes(rows [][]Claim, forms []Claim) ([][]Claim, []Claim) {
+func (d *Decision) dropEchoes(rows [][]Claim, forms []Claim) ([][]Claim, []Claim) {
 	const below = 4 // lines
 	rows, forms = slices.Clone(rows), slices.Clone(forms)
 	var roots []Claim
