@@ -63,43 +63,15 @@ func explainCommand(s streams) *cobra.Command {
 		Annotations: map[string]string{exitNote: "0 the program is to blame, the log shows nothing wrong, or a page was printed · 1 the environment or the hardware is to blame · 3 the log does not tell · " + exitOwn},
 		Args:        cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx := cmd.Context()
-			reading, cancel := deadline.Set(ctx, max(f.timeout, deadline.JudgingReserve))
-			defer cancel()
-			// Without an explicit limit, a log that takes all of its own time still leaves time to look at this
-			// machine.
-			if cmd.Flags().Changed("timeout") && f.timeout > 0 {
-				bound, end := deadline.Set(ctx, f.timeout)
-				defer end()
-				ctx = bound
-			}
-			var err error
-			if f.tables, err = f.load(reading); err != nil {
-				return err
-			}
-			isFile := true
-			if len(args) == 1 {
-				if isFile, err = deadline.Run(reading, func() (bool, error) { return isLog(args[0]), nil }); err != nil {
-					return err
-				}
-			}
-			if len(args) == 0 {
-				if s.in = inputs.OpenPipe(s.in); s.in != nil {
-					return f.logs(ctx, []string{"-"}, s)
-				}
-			}
-			switch {
-			case len(args) == 0:
-				return f.listPages(s)
-			case !isFile:
-				return f.page(ctx, args[0], s)
-			}
-			if args, err = f.apartFromMachine(reading, args); err != nil {
-				return err
-			}
-			return f.logs(ctx, args, s)
+			return f.run(cmd.Context(), args, cmd.Flags().Changed("timeout"), s)
 		},
 	}
+	f.addFlags(cmd)
+	return cmd
+}
+
+// addFlags adds the flags of explain.
+func (f *explainFlags) addFlags(cmd *cobra.Command) {
 	f.tablesFlag.add(cmd)
 	cmd.Flags().StringVar(&f.facts, "facts", "",
 		"look for the log's fault in `FILE`, the JSON of probe or of doctor -o json on the machine, and say what to install")
@@ -117,7 +89,44 @@ func explainCommand(s streams) *cobra.Command {
 	addColour(cmd, &f.colour)
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "say which line decided and why, and what it was chosen over")
 	cmd.Flags().BoolVar(&f.all, "all", false, "show every log line that the verdict rests on, and every step that may help")
-	return cmd
+}
+
+// run explains what the arguments name. limited tells that --timeout was given.
+func (f *explainFlags) run(ctx context.Context, args []string, limited bool, s streams) error {
+	reading, cancel := deadline.Set(ctx, max(f.timeout, deadline.JudgingReserve))
+	defer cancel()
+	// Without an explicit limit, a log that takes all of its own time still leaves time to look at this
+	// machine.
+	if limited && f.timeout > 0 {
+		bound, end := deadline.Set(ctx, f.timeout)
+		defer end()
+		ctx = bound
+	}
+	var err error
+	if f.tables, err = f.load(reading); err != nil {
+		return err
+	}
+	isFile := true
+	if len(args) == 1 {
+		if isFile, err = deadline.Run(reading, func() (bool, error) { return isLog(args[0]), nil }); err != nil {
+			return err
+		}
+	}
+	if len(args) == 0 {
+		if s.in = inputs.OpenPipe(s.in); s.in != nil {
+			return f.logs(ctx, []string{"-"}, s)
+		}
+	}
+	switch {
+	case len(args) == 0:
+		return f.listPages(s)
+	case !isFile:
+		return f.page(ctx, args[0], s)
+	}
+	if args, err = f.apartFromMachine(reading, args); err != nil {
+		return err
+	}
+	return f.logs(ctx, args, s)
 }
 
 // isLog reports whether an argument names something to read: an existing path, or standard input.
