@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -10,20 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"cudacompat/internal/deadline"
 	"cudacompat/internal/inputs"
-	"cudacompat/internal/lazyregexp"
-	"cudacompat/internal/logs"
+	"cudacompat/internal/judge"
 	"cudacompat/internal/report"
-	"cudacompat/internal/terminal"
 	"cudacompat/internal/usage"
-	"cudacompat/matrix"
-	"cudacompat/matrix/verdict"
-	"cudacompat/probe"
-	"cudacompat/probe/facts"
 
 	"github.com/spf13/cobra"
 )
@@ -159,7 +151,7 @@ func (f *checkFlags) checkImages(ctx context.Context, images []*inputs.Image, s 
 	if err != nil {
 		return err
 	}
-	opt, err := inputs.ImageOptions(f.platform, job.tables, job.targets)
+	opt, err := inputs.ImageOptions(f.platform, job.Tables, job.Targets)
 	if err != nil {
 		return err
 	}
@@ -194,12 +186,12 @@ func (f *checkFlags) checkDocuments(ctx context.Context, args []string, s stream
 	if err != nil {
 		return err
 	}
-	job.platform = f.platform
+	job.Platform = f.platform
 	for i := range machines {
 		machines[i].Facts = inputs.ApplyPlatform(f.platform, machines[i].Facts)
-		remarkOverridden(s.err, job, inputs.Label(cmp.Or(machines[i].Name, inputs.JoinNames(args))), machines[i].Facts)
+		job.RemarkOverridden(inputs.Label(cmp.Or(machines[i].Name, inputs.JoinNames(args))), machines[i].Facts)
 		if f.platform == "" {
-			machines[i].Facts = inputs.AssumeWindows(job.tables, machines[i].Facts, job.targets, s.err)
+			machines[i].Facts = inputs.AssumeWindows(job.Tables, machines[i].Facts, job.Targets, s.err)
 		}
 	}
 	from := ""
@@ -207,45 +199,6 @@ func (f *checkFlags) checkDocuments(ctx context.Context, args []string, s stream
 		from, _ = deadline.Run(ctx, func() (string, error) { return source(args[0]), nil })
 	}
 	return f.check(ctx, job, machines, from, s)
-}
-
-// remarkOverridden says on stderr which of a file's own words flags replace: its GPUs, its driver.
-func remarkOverridden(w io.Writer, job job, name string, f probe.Facts) {
-	if name == "-" {
-		name = "standard input"
-	}
-	replaced := func(flag, own string, by func(matrix.Target) bool) {
-		if own != "" && slices.ContainsFunc(job.targets, by) {
-			terminal.Complain(w, fmt.Sprintf("%s replaces what %s says: %s", flag, name, own), "leave "+flag+" out to judge the machine of the file")
-		}
-	}
-	replaced("--gpu", gpusOf(f), func(t matrix.Target) bool { return len(t.GPUs) > 0 && !namesChipsOf(job.tables, t.GPUs, f) })
-	replaced("--instance", gpusOf(f), func(t matrix.Target) bool {
-		row := job.tables.Instance(t.Instance)
-		return len(t.GPUs) == 0 && row != nil && !namesChipsOf(job.tables, []string{row.GPU}, f)
-	})
-	if f.Driver.Version != "" {
-		replaced("--driver", "driver "+f.Driver.Version, func(t matrix.Target) bool { return t.Driver != "" && t.Driver != f.Driver.Version })
-	}
-}
-
-// gpusOf names the GPUs of a machine, each once.
-func gpusOf(f probe.Facts) string {
-	var names []string
-	for _, g := range f.GPUs {
-		if g.Name != "" && !slices.Contains(names, g.Name) {
-			names = append(names, g.Name)
-		}
-	}
-	return strings.Join(names, ", ")
-}
-
-// namesChipsOf reports whether the words of --gpu name the chips of a machine's own GPUs.
-func namesChipsOf(t *matrix.Tables, words []string, f probe.Facts) bool {
-	return !slices.ContainsFunc(f.GPUs, func(g facts.GPU) bool {
-		chip := t.ChipNamed(g.Name)
-		return chip == nil || !slices.ContainsFunc(words, func(word string) bool { return t.ChipNamed(word) == chip })
-	})
 }
 
 // source returns the file as seen from the working directory, in a workflow the repository; empty for what is no file,
@@ -266,15 +219,16 @@ func source(name string) string {
 func (f *judgeFlags) check(ctx context.Context, job job, machines []inputs.Description, from string, s streams) error {
 	var reports []report.Report
 	for _, m := range machines {
-		r, err := f.judgeOne(ctx, job, m)
+		r, err := job.JudgeDescription(ctx, m)
 		if err != nil {
 			return err
 		}
+		r.Configuration = job.describeEffect(r.Verdict)
 		reports = append(reports, r)
 	}
 	r := reports[0]
 	if len(reports) > 1 {
-		r = joinReports(machines, reports)
+		r = judge.JoinReports(machines, reports)
 		r.Configuration = job.describeEffect(r.Verdict)
 	}
 	r.Source = from
@@ -283,100 +237,4 @@ func (f *judgeFlags) check(ctx context.Context, job job, machines []inputs.Descr
 	}
 	job.remarkUnmatched(s.err, r.Verdict)
 	return exitFor(r.Verdict, f.failOn, job.outputs)
-}
-
-// judgeOne judges one machine together with the error that was pasted with it. An error that happened is a fact: if its
-// cause is certain and a rule knows it, that rule reports it, as explain would. Otherwise a machine whose versions all
-// fit is still not compatible, because nothing that was compared explains the error.
-func (f *judgeFlags) judgeOne(ctx context.Context, job job, m inputs.Description) (report.Report, error) {
-	found := func() (probe.Facts, error) { return m.Facts, nil }
-	left, err := f.logOf(ctx, &job, m)
-	if left && len(m.Facts.Environments) == 0 { // there is nothing else to judge
-		m.Facts.Unread = append(slices.Clone(m.Facts.Unread), facts.Unread{Place: "the error in the text", Kind: facts.UnreadNeeded,
-			Reason: "it comes from another machine than the one that the flags name"})
-	}
-	if err == nil && job.log == nil {
-		err = m.Foreign
-	}
-	if err == nil && (m.Foreign == nil || len(m.Unknown) > 1) {
-		err = f.refuseUnknown(ctx, m.Unknown)
-	}
-	if err != nil {
-		return report.Report{}, err
-	}
-	if job.log != nil && atFault(job.log.Blame) {
-		m.Facts.Observed.Named = "" // the error says more of it than that its release is not known
-		m.Facts.Observed.Stated = stated(job.log, &m.Facts)
-	}
-	r, err := job.judge(ctx, found)
-	if err != nil || r.Log == nil || r.Outcome != verdict.Compatible || !atFault(r.Log.Blame) {
-		return r, err
-	}
-	m.Facts.Unread = append(slices.Clone(m.Facts.Unread), facts.Unread{Place: "the error that was pasted", Kind: facts.UnreadNeeded,
-		Reason: "nothing that was compared explains it: " + strings.TrimSuffix(r.Log.Because, ".")})
-	return job.judge(ctx, found)
-}
-
-// amdGPU matches the name of a GPU that no rule covers.
-var amdGPU = lazyregexp.New(`(?i)\bRadeon\b|\bInstinct\b`)
-
-// stated returns the error in a log as a fact, or nil if its cause is not certain or no rule knows it. A line that
-// healthy programs also print is no error, except that a CPU build is one beside a GPU.
-func stated(d *logs.Diagnosis, f *facts.Facts) *facts.Stated {
-	known := d.Rule != "" && d.Rule != "none" && len(d.Lines) > 0 &&
-		!slices.ContainsFunc(f.GPUs, func(g facts.GPU) bool { return amdGPU.MatchString(g.Name) })
-	if !known || d.Confidence != logs.Certain || !d.Failed() && (d.Rule != "cpu-only-build" || len(f.GPUs) == 0) {
-		return nil
-	}
-	return &facts.Stated{Rule: d.Rule, Cause: d.Because, Line: d.Lines[0].Number, Text: d.Lines[0].Text, Do: d.Do}
-}
-
-func atFault(b logs.Blame) bool { return b == logs.Environment || b == logs.Hardware }
-
-// logOf returns what the text of a machine shows beside what it describes. Flags that name another machine leave it out,
-// which is said.
-func (f *judgeFlags) logOf(ctx context.Context, job *job, m inputs.Description) (left bool, err error) {
-	job.log = nil
-	if !m.Pasted {
-		return false, nil
-	}
-	all, err := f.signatures(f.tables)
-	if err != nil {
-		return false, err
-	}
-	d, err := logs.Read(ctx, all, []logs.Source{{Name: "-", Reader: bytes.NewReader(m.Text)}})
-	if err != nil || d.Cause == logs.NothingFound || d.Blame == logs.None {
-		return false, nil
-	}
-	if slices.ContainsFunc(job.targets, func(t matrix.Target) bool {
-		return t.OtherThan(job.tables, &m.Facts) || t.Driver != "" && d.Rule == "driver-missing"
-	}) {
-		terminal.Complain(job.remarks, "the error in the text is left out: --driver, --gpu or --instance names another machine than the text",
-			"leave the flag out, or explain the error by itself: cudacompat explain FILE")
-		return true, nil
-	}
-	job.log = &d
-	return false, nil
-}
-
-// refuseUnknown returns an error that names the first text in which nothing was recognised. Other files do not make up
-// for it.
-func (f *judgeFlags) refuseUnknown(ctx context.Context, texts []inputs.UnknownText) error {
-	if len(texts) == 0 {
-		return nil
-	}
-	all, err := f.signatures(f.tables)
-	if err != nil {
-		return err
-	}
-	for _, t := range texts {
-		d, err := logs.Read(ctx, all, []logs.Source{{Name: "-", Reader: bytes.NewReader(t.Text)}})
-		switch {
-		case err != nil:
-			return err
-		case d.Cause == logs.NothingFound:
-			return t.Err
-		}
-	}
-	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -21,8 +20,6 @@ import (
 	"cudacompat/internal/report"
 	"cudacompat/internal/report/layout"
 	"cudacompat/internal/report/needs"
-	"cudacompat/matrix"
-	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
 	"cudacompat/probe/facts"
 )
@@ -108,21 +105,6 @@ func TestNothingWaitsForStandardInput(t *testing.T) {
 	}
 }
 
-// TestJudgingOver checks that nothing is compatible after judging was abandoned, even if nothing was read and a target
-// is named.
-func TestJudgingOver(t *testing.T) {
-	j := job{tables: matrix.Embedded(), targets: []matrix.Target{{Instance: "g5.xlarge", Driver: "580.95.05"}}}
-	over, end := context.WithCancelCause(context.Background())
-	if r := j.reportOf(over, probe.Facts{}); r.Outcome != verdict.Compatible {
-		t.Fatalf("in time: %s", r.Outcome)
-	}
-	end(deadline.ErrUnjudged)
-	r := j.reportOf(over, probe.Facts{})
-	if r.Outcome != verdict.Inconclusive || len(r.Unknown) == 0 || r.Unknown[0].Missing != deadline.ErrUnjudged.Error() {
-		t.Errorf("given up: %s, %+v", r.Outcome, r.Unknown)
-	}
-}
-
 // TestDiffOutOfTime checks that a comparison without enough time is unknown in every format, and never "nothing
 // changes".
 func TestDiffOutOfTime(t *testing.T) {
@@ -145,16 +127,6 @@ func TestPlanOutOfTime(t *testing.T) {
 	code, out, errs := says(t, "check", pipe(t), "--env", t.TempDir(), "--timeout", "50ms", "-o", "json")
 	if code != exitInconclusive || !strings.Contains(out, "the time was up") {
 		t.Errorf("exit code %d, %s", code, errs)
-	}
-}
-
-// TestNothingJudged checks that the report is inconclusive and says so if judging overruns.
-func TestNothingJudged(t *testing.T) {
-	up, end := context.WithCancelCause(t.Context())
-	end(errors.New("the time was up"))
-	r := job{tables: matrix.Embedded()}.reportOf(up, probe.Facts{})
-	if r.Outcome != verdict.Inconclusive || len(r.Unknown) != 1 || r.Unknown[0].Missing != "the time was up" {
-		t.Errorf("%s, %+v", r.Outcome, r.Unknown)
 	}
 }
 
@@ -222,7 +194,10 @@ func TestWritesPastTheEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := j.reportOf(t.Context(), facts)
+	r, err := j.report(t.Context(), func() (probe.Facts, error) { return facts, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
 	over, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Hour))
 	defer cancel()
 	slow := func(w io.Writer, r report.Report, s layout.Style) error {

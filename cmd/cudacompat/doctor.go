@@ -11,16 +11,16 @@ import (
 	"cudacompat/internal/config"
 	"cudacompat/internal/deadline"
 	"cudacompat/internal/inputs"
+	"cudacompat/internal/judge"
 	"cudacompat/internal/logs"
+	"cudacompat/internal/logs/signature"
 	"cudacompat/internal/output"
 	"cudacompat/internal/report"
 	"cudacompat/internal/report/layout"
 	"cudacompat/internal/report/plaintext"
 	"cudacompat/internal/terminal"
 	"cudacompat/internal/usage"
-	"cudacompat/matrix"
 	"cudacompat/matrix/pin"
-	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
 	"cudacompat/probe/facts"
 
@@ -73,13 +73,13 @@ func (f *doctorFlags) doctor(ctx context.Context, s streams) error {
 		return err
 	}
 	job.outputs.EditStyles(func(style *layout.Style) { style.Root = f.root })
-	job.policy.Health = f.healthcheck
+	job.Policy.Health = f.healthcheck
 	if f.log != "" {
 		d, err := f.diagnosis(reading, s.in)
 		if err != nil {
 			return err
 		}
-		job.log = &d
+		job.Log = &d
 	}
 	r, looked, err := f.waitFor(ctx, job, h, began, s.err)
 	if err != nil {
@@ -133,7 +133,7 @@ func (f *doctorFlags) waitFor(ctx context.Context, job job, h *probe.Host, began
 	end, said := time.Now().Add(f.wait), ""
 	for ; ; began = time.Now() {
 		r, looked, err := f.look(ctx, job, h, began, says)
-		if err != nil || !canChange(r, f.require) || time.Now().Add(waitStep).After(end) {
+		if err != nil || !judge.CanChange(r, f.require) || time.Now().Add(waitStep).After(end) {
 			return r, looked, err
 		}
 		if line := plaintext.FormatHeadline(r); line != said && !f.healthcheck {
@@ -152,10 +152,10 @@ func (f *doctorFlags) look(ctx context.Context, job job, h *probe.Host, began ti
 		defer cancel()
 		ctx = bound
 	}
-	r, err := job.judge(ctx, func() (probe.Facts, error) {
+	r, err := job.report(ctx, func() (probe.Facts, error) {
 		found := f.readMachine(ctx, h, says)
-		if job.log != nil {
-			for _, why := range job.log.Unread {
+		if job.Log != nil {
+			for _, why := range job.Log.Unread {
 				found.Unread = append(found.Unread, facts.Unread{Place: f.log, Reason: why, Kind: facts.UnreadCut})
 			}
 		}
@@ -164,49 +164,54 @@ func (f *doctorFlags) look(ctx context.Context, job job, h *probe.Host, began ti
 	return r, ctx, err
 }
 
-// job holds the parameters of a judgement, all checked before the machine is read.
+// job is a judgement with what is done with its result.
 type job struct {
-	tables   *matrix.Tables
-	overlaid bool // with a site's own
-	policy   verdict.Policy
-	verbose  io.Writer // where it is said how the probes went; nil: nowhere
-	targets  []matrix.Target
-	outputs  output.Set[report.Report]
-	platform string // of check: the system that was named
-	log      *logs.Diagnosis
-	remarks  io.Writer // where it is said what flags leave out
-	config   config.Settings
-	failOn   string // the severity that sets the exit code; empty: none does
+	judge.Job
+	outputs output.Set[report.Report]
+	config  config.Settings
+	failOn  string // the severity that sets the exit code; empty: none does
+}
+
+// report judges facts, and says what the configuration changed.
+func (j job) report(ctx context.Context, facts func() (probe.Facts, error)) (report.Report, error) {
+	r, err := j.Judge(ctx, facts)
+	if err == nil {
+		r.Configuration = j.describeEffect(r.Verdict)
+	}
+	return r, err
 }
 
 func (f *judgeFlags) prepare(ctx context.Context, s streams) (job, error) {
-	j := job{remarks: s.err}
+	j := job{Job: judge.Job{Remarks: s.err}}
 	var err error
 	if f.tables, err = f.load(ctx); err != nil {
 		return j, err
 	}
-	j.tables, j.overlaid = f.tables, f.path != ""
+	j.Tables = f.tables
+	j.Signatures = func() ([]signature.Signature, error) { return f.signatures(f.tables) }
 	if j.config, err = f.configureInTime(ctx); err != nil {
 		return j, err
 	}
-	if j.policy, err = f.policy(); err != nil {
+	if j.Policy, err = f.policy(); err != nil {
 		return j, err
 	}
 	if !f.health {
 		j.failOn = f.failOn
 	}
-	j.policy.Waivers = append(j.policy.Waivers, j.config.Waivers...)
-	if j.targets, err = f.targets(); err != nil {
+	j.Policy.Waivers = append(j.Policy.Waivers, j.config.Waivers...)
+	if j.Targets, err = f.targets(); err != nil {
 		return j, err
 	}
 	if f.verbose {
-		j.verbose = s.err
+		j.Verbose = s.err
 	}
 	if j.outputs, err = output.Parse(reportFormats(), f.formats, f.colour, f.all, s.out, s.err); err == nil &&
 		j.outputs.IsReadByMonitor() && f.given("fail-on") {
 		err = &usage.Error{Message: "--fail-on means nothing to -o nagios: the protocol's codes are 0 to 3",
 			Hint: "leave one of them out, or give the format a file: -o nagios=FILE"}
 	}
+	hashed := j.outputs.HasJSON() || f.path != "" // a site's own tables
+	j.Tool = func() report.Tool { return tool(f.tables, hashed) }
 	j.outputs.EditStyles(func(style *layout.Style) {
 		if style.Verbose = f.verbose; f.again != nil { // guard has none
 			style.Again = f.again()
@@ -227,49 +232,6 @@ func (f *judgeFlags) configureInTime(ctx context.Context) (config.Settings, erro
 		return config.Settings{Source: config.File{Ignored: []config.Ignored{{File: name, Why: "it is broken"}}}}, nil
 	}
 	return c, err
-}
-
-// judge returns the report on the facts. If judging overruns, as in one long step, the report says that nothing was
-// judged.
-func (j job) judge(ctx context.Context, facts func() (probe.Facts, error)) (report.Report, error) {
-	found, err := facts()
-	if err != nil {
-		return report.Report{}, err
-	}
-	if j.verbose != nil {
-		plaintext.WriteProbes(j.verbose, found.Probes)
-	}
-	if err := inputs.RefuseWindowsDriver(j.tables, found.System, j.platform, j.targets...); err != nil {
-		return report.Report{}, err
-	}
-	found.Complete()
-	judging, cancel := deadline.StartJudging(ctx)
-	defer cancel()
-	waiting, stop := deadline.ExtendJudging(judging)
-	defer stop()
-	r, err := deadline.Run(waiting, func() (report.Report, error) { return j.reportOf(judging, found), nil })
-	if late := new(deadline.Error); errors.As(err, &late) {
-		// On a very busy machine the timer of judging itself may not have run yet. Without this, nothing would seem to
-		// be missing.
-		over, end := context.WithCancelCause(context.WithoutCancel(ctx))
-		end(deadline.ErrUnjudged)
-		return j.reportOf(over, probe.Facts{}), nil
-	}
-	return r, err
-}
-
-// reportOf returns the report on facts that were read.
-func (j job) reportOf(ctx context.Context, found probe.Facts) report.Report {
-	verdict := matrix.Check(ctx, j.tables, found, j.targets, j.policy)
-	shown := matrix.RemovePrivate(j.tables, found)
-	r := report.New(tool(j.tables, j.outputs.HasJSON() || j.overlaid), shown, j.targets, verdict)
-	r.Configuration = j.describeEffect(verdict)
-	if j.log != nil {
-		d := *j.log
-		d.Beside(verdict, j.tables)
-		r.Log = &d
-	}
-	return r
 }
 
 func noArgs(cmd *cobra.Command, args []string) error {

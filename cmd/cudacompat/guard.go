@@ -126,7 +126,7 @@ func (f *guardFlags) prepareGuard(ctx context.Context, s streams, c guard.Comman
 	}
 	f.formats = nil
 	job, err := f.prepare(ctx, s)
-	forecaster := &guard.Forecaster{Command: c, Host: probe.This(), Tables: job.tables, Targets: job.targets, Policy: job.policy,
+	forecaster := &guard.Forecaster{Command: c, Host: probe.This(), Tables: job.Tables, Targets: job.Targets, Policy: job.Policy,
 		Timeout: f.timeout, Wait: func(what string) func() { return terminal.ShowWaiting(s.err, what) }}
 	if f.given("timeout") {
 		forecaster.LookTimeout = f.timeout

@@ -42,15 +42,15 @@ func (f *judgeFlags) judgeImages(ctx context.Context, images []*inputs.Image, pl
 	for _, image := range images {
 		defer image.Close()
 		read := map[string]probe.Facts{} // by the platform of the machines
-		for _, target := range job.targets {
+		for _, target := range job.Targets {
 			one := job
-			one.targets = []matrix.Target{target}
-			opt, err := inputs.ImageOptions(platform, job.tables, one.targets)
+			one.Targets = []matrix.Target{target}
+			opt, err := inputs.ImageOptions(platform, job.Tables, one.Targets)
 			if err != nil {
 				return err
 			}
 			found := image.FactsFor(ctx, read, opt, limit, s.err)
-			r, err := one.judge(ctx, func() (probe.Facts, error) { return found, nil })
+			r, err := one.report(ctx, func() (probe.Facts, error) { return found, nil })
 			if err != nil {
 				return err
 			}
@@ -59,7 +59,7 @@ func (f *judgeFlags) judgeImages(ctx context.Context, images []*inputs.Image, pl
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b plaintext.ImageRow) int { return cmp.Compare(ranks[a.Outcome], ranks[b.Outcome]) })
-	if err := plaintext.WriteImages(s.out, rows, job.targets[0].Driver, style); err != nil {
+	if err := plaintext.WriteImages(s.out, rows, job.Targets[0].Driver, style); err != nil {
 		return fmt.Errorf("cannot write the report: %w", err)
 	}
 	for _, outcome := range []verdict.Outcome{verdict.Incompatible, verdict.Inconclusive, verdict.Compatible} {

@@ -1,4 +1,4 @@
-package main
+package judge
 
 import (
 	"slices"
@@ -8,10 +8,10 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// canChange reports whether waiting can improve a report: a required thing is not there and healthy yet, or the outcome
+// CanChange reports whether waiting can improve a report: a required thing is not there and healthy yet, or the outcome
 // is inconclusive because of something that changes at first boot. It cannot if there is also an error that no waiting
 // fixes, such as a wheel without code for the GPU.
-func canChange(r report.Report, required []string) bool {
+func CanChange(r report.Report, required []string) bool {
 	installing := r.Facts.Machine.Installing != ""
 	mends := false
 	for _, f := range r.Findings {

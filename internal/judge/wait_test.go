@@ -1,4 +1,4 @@
-package main
+package judge
 
 import (
 	"testing"
@@ -58,7 +58,7 @@ func TestCanChange(t *testing.T) {
 		if len(c.findings) > 0 {
 			r.Outcome = verdict.Incompatible
 		}
-		if got := canChange(r, []string{"driver", "gpu"}); got != c.want {
+		if got := CanChange(r, []string{"driver", "gpu"}); got != c.want {
 			t.Errorf("%s: waits %v, want %v", c.name, got, c.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package judge
 
 import (
 	"cmp"
@@ -12,8 +12,8 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// joinReports combines the reports of several machines.
-func joinReports(machines []inputs.Description, reports []report.Report) report.Report {
+// JoinReports combines the reports of several machines.
+func JoinReports(machines []inputs.Description, reports []report.Report) report.Report {
 	joined := reports[0]
 	var verdicts []verdict.Verdict
 	var names []string
@@ -26,7 +26,7 @@ func joinReports(machines []inputs.Description, reports []report.Report) report.
 		joined.Facts.Toolkits = append(joined.Facts.Toolkits, r.Facts.Toolkits...)
 		joined.Facts.Probes = append(joined.Facts.Probes, r.Facts.Probes...)
 		joined.Facts.Unread = append(joined.Facts.Unread, r.Facts.Unread...)
-		if r.Log != nil && (joined.Log == nil || !atFault(joined.Log.Blame)) {
+		if r.Log != nil && (joined.Log == nil || !blamesMachine(joined.Log.Blame)) {
 			joined.Log = r.Log
 		}
 	}
