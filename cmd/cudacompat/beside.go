@@ -1,21 +1,17 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
 	"cudacompat/internal/deadline"
 	"cudacompat/internal/inputs"
-	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs"
-	"cudacompat/internal/logs/signature"
 	"cudacompat/internal/report/diagnosis"
 	"cudacompat/internal/usage"
 	"cudacompat/matrix"
@@ -71,7 +67,7 @@ func (f *explainFlags) apartFromMachine(ctx context.Context, names []string) (fi
 	}
 	var machines []string
 	for _, name := range names {
-		describes, err := deadline.Run(ctx, func() (bool, error) { return describesMachine(ctx, all, name), nil })
+		describes, err := deadline.Run(ctx, func() (bool, error) { return inputs.DescribesMachine(ctx, all, name), nil })
 		if err != nil {
 			return nil, err
 		}
@@ -89,23 +85,6 @@ func (f *explainFlags) apartFromMachine(ctx context.Context, names []string) (fi
 	}
 	f.machines = machines
 	return files, nil
-}
-
-// describesMachine reports whether a file is a report, a list of packages or facts, and shows no error.
-func describesMachine(ctx context.Context, all []signature.Signature, name string) bool {
-	info, err := os.Stat(name)
-	if name == "-" || err != nil || !info.Mode().IsRegular() || info.Size() > inputs.MaxFile {
-		return false
-	}
-	data, err := os.ReadFile(name)
-	if err != nil {
-		return false
-	}
-	if _, err := probe.GivenFile(probe.Document{Name: name, Data: data}); err != nil {
-		return false
-	}
-	d, err := logs.Read(ctx, all, []logs.Source{{Name: name, Reader: bytes.NewReader(data)}})
-	return err == nil && d.Cause == logs.NothingFound
 }
 
 // machine is the machine that a log is compared with.
@@ -167,10 +146,10 @@ func (f *explainFlags) machine(ctx context.Context, d *logs.Diagnosis, head []by
 	case f.here || len(f.envs) > 0:
 		return f.thisMachine(ctx, "")
 	}
-	if why := namesThisMachine(d); why != "" && !f.noHere && !f.named() {
+	if why := inputs.NamesThisMachine(d); why != "" && !f.noHere && !f.named() {
 		return f.thisMachine(ctx, why)
 	}
-	facts, described := describedIn(head, d)
+	facts, described := inputs.FindDescription(head, d)
 	switch {
 	case f.named():
 		return &machine{facts: facts, with: "the machine that the flags describe"}, nil
@@ -206,46 +185,4 @@ func (f *explainFlags) thisMachine(ctx context.Context, why string) (*machine, e
 		return nil, err
 	}
 	return &machine{facts: probe.Run(ctx, h, look.options()), with: "this machine", reason: why}, nil
-}
-
-// describedIn returns the facts of an environment described in the log: a report, or a list of packages.
-func describedIn(head []byte, d *logs.Diagnosis) (probe.Facts, bool) {
-	if !d.Traces.Report {
-		return probe.Facts{}, false
-	}
-	machines := probe.Machines(probe.Document{Data: head})
-	facts, err := probe.GivenFile(machines[0])
-	return facts, err == nil && len(machines) == 1 // of which of several the error is, nobody says
-}
-
-// loadedDriver is where the kernel shows the release of the loaded driver.
-const loadedDriver = "/proc/driver/nvidia/version"
-
-var driverNumber = lazyregexp.New(`\b\d{3}\.\d{2,3}(?:\.\d{2,3})?\b`)
-
-// sharedDirectories lists directories whose files are alike on most machines.
-var sharedDirectories = []string{"/usr/", "/opt/conda/", "/tmp/", "/root/", "/proc/"}
-
-// namesThisMachine says why a log seems to come from this machine. It returns "" if it does not, or if its fault has
-// nothing to do with a machine.
-func namesThisMachine(d *logs.Diagnosis) string {
-	if d.Blame == logs.Program || d.Blame == logs.None {
-		return ""
-	}
-	text, err := probe.This().ReadFile(loadedDriver)
-	if own := driverNumber.FindString(string(text)); err == nil && len(d.Traces.Drivers) > 0 {
-		if slices.Contains(d.Traces.Drivers, own) {
-			return "the log names its driver, " + own
-		}
-		return ""
-	}
-	for _, path := range d.Traces.Files {
-		if !strings.HasPrefix(path, "/") || slices.ContainsFunc(sharedDirectories, func(dir string) bool { return strings.HasPrefix(path, dir) }) {
-			continue
-		}
-		if _, err := os.Lstat(path); err == nil {
-			return "the log names " + path + ", which is here"
-		}
-	}
-	return ""
 }

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -196,23 +194,9 @@ func (f *checkFlags) checkDocuments(ctx context.Context, args []string, s stream
 	}
 	from := ""
 	if len(args) == 1 {
-		from, _ = deadline.Run(ctx, func() (string, error) { return source(args[0]), nil })
+		from, _ = deadline.Run(ctx, func() (string, error) { return inputs.LocateSource(args[0]), nil })
 	}
 	return f.check(ctx, job, machines, from, s)
-}
-
-// source returns the file as seen from the working directory, in a workflow the repository; empty for what is no file,
-// and for facts, whose lines are those of another file.
-func source(name string) string {
-	if !inputs.IsFile(name) || filepath.Ext(name) == ".json" {
-		return ""
-	}
-	if here, err := os.Getwd(); err == nil && filepath.IsAbs(name) {
-		if relative, err := filepath.Rel(here, name); err == nil {
-			name = relative
-		}
-	}
-	return filepath.ToSlash(filepath.Clean(name))
 }
 
 // check judges each machine that the documents describe and writes one report. from is the file, if there is one.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path"
 	"runtime"
 	"slices"
 	"strings"
@@ -85,25 +84,12 @@ func (f *lookFlags) openHost(ctx context.Context) (*probe.Host, error) {
 		if env == probe.NoEnvironments {
 			continue
 		}
-		if f.envs[i] = environmentOf(h, env); f.envs[i] == "" {
+		if f.envs[i] = inputs.FindEnvironment(h, env); f.envs[i] == "" {
 			return nil, &usage.Error{Message: "no Python environment at " + env,
 				Hint: "give the directory that holds pyvenv.cfg, lib/python3.*, or what pip install --target put there; or none"}
 		}
 	}
 	return h, nil
-}
-
-// environmentOf returns the environment that a path belongs to: the path itself, or the one whose bin contains it
-// (E/bin, E/bin/python, E/bin/activate). It returns "" if there is none. If a part of the path cannot be read, it may
-// be an environment, and the report says so.
-func environmentOf(h *probe.Host, name string) string {
-	for _, dir := range []string{name, path.Dir(strings.TrimRight(name, "/")), path.Dir(path.Dir(name))} {
-		below := strings.TrimPrefix(strings.TrimPrefix(strings.TrimRight(name, "/"), dir), "/")
-		if bin, _, _ := strings.Cut(below, "/"); (below == "" || bin == "bin") && (probe.IsEnvironment(h, dir) || h.Unseen(dir)) {
-			return dir
-		}
-	}
-	return ""
 }
 
 func (f *lookFlags) options() probe.Options {

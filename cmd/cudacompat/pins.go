@@ -9,7 +9,6 @@ import (
 
 	"cudacompat/internal/deadline"
 	"cudacompat/internal/inputs"
-	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/offer"
 	"cudacompat/internal/output"
 	"cudacompat/internal/report"
@@ -163,16 +162,13 @@ func environmentsOf(f probe.Facts) probe.Facts {
 	return environments
 }
 
-// wantText matches a package with extras and a range of releases.
-var wantText = lazyregexp.New(`^\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(\[[A-Za-z0-9._,\s-]+\])?\s*((?:===?|~=|!=|[<>]=?)[A-Za-z0-9.!*+_,<>=~\s-]+)?$`)
-
 // maxWanted limits the packages of one set, because a conflict is searched among all subsets.
 const maxWanted = 10
 
 // noPackage rejects arguments as noArgs does. If one looks like a package, the hint is to name it with --want.
 func noPackage(cmd *cobra.Command, args []string) error {
 	err := noArgs(cmd, args)
-	if len(args) > 0 && wantText.MatchString(args[0]) && !inputs.Exists(args[0]) {
+	if len(args) > 0 && inputs.IsWant(args[0]) && !inputs.Exists(args[0]) {
 		return &usage.Error{Message: err.Error(), Hint: "cudacompat pins --want " + strings.Join(args, " --want ")}
 	}
 	return err
@@ -188,7 +184,7 @@ func (f *pinsFlags) parseWants(t *matrix.Tables) ([]pin.Want, error) {
 	}
 	var list []pin.Want
 	for _, text := range f.wants {
-		want, err := wantOf(t, text)
+		want, err := inputs.ParseWant(t, text)
 		if err != nil {
 			return nil, err
 		}
@@ -204,34 +200,6 @@ func (f *pinsFlags) parseWants(t *matrix.Tables) ([]pin.Want, error) {
 		return nil, usage.RejectUnknown("set for --choice", f.choice, choiceNames())
 	}
 	return list, nil
-}
-
-func wantOf(t *matrix.Tables, text string) (pin.Want, error) {
-	m := wantText.FindStringSubmatch(text)
-	bad := &usage.Error{Message: fmt.Sprintf("--want %s does not name a package with its releases", text),
-		Hint: "--want vllm, --want flash-attn==2.8.3, --want 'torch>=2.8,<2.10'"}
-	if pinned := inputs.FindPin(text); pinned != "" {
-		bad.Hint = "did you mean --want " + pinned + "?"
-	}
-	if m == nil {
-		return pin.Want{}, bad
-	}
-	squeeze := func(text string) string { return strings.Join(strings.Fields(text), "") }
-	want := pin.Want{Package: probe.PackageName(m[1]), Extras: squeeze(m[2]), Specifier: squeeze(m[3])}
-	if !matrix.HasPackage(t, want.Package) {
-		hint := usage.Suggest(want.Package, matrix.PackageNames(t))
-		if strings.HasSuffix(hint, " more") {
-			hint = "leave it out: the installer picks the release of what has nothing to do with CUDA"
-		}
-		if want.Package == "pytorch" {
-			hint = "--want torch" + want.Specifier + ": conda's pytorch channel ended with 2.5.1, and the wheels are named torch"
-		}
-		return want, &usage.Error{Message: fmt.Sprintf("the tables know nothing of %q", want.Package), Hint: hint}
-	}
-	if !matrix.IsSpecifier(want.Specifier) {
-		return want, bad
-	}
-	return want, nil
 }
 
 func choiceNames() []string {

@@ -174,7 +174,7 @@ func (f *requiresFlags) question(reading context.Context, s streams, args []stri
 func (f *requiresFlags) requires(ctx context.Context, asked requiresAsked, facts probe.Facts,
 	read func(name string) (probe.Facts, error)) (needs.Requires, error) {
 	tables, name := asked.tables, asked.artefact
-	r := needs.Requires{Source: source(cmp.Or(name, "-")), Facts: facts}
+	r := needs.Requires{Source: inputs.LocateSource(cmp.Or(name, "-")), Facts: facts}
 	if f.old == "" && len(asked.targets) > 0 {
 		r.Requirement = matrix.RequiresOn(ctx, tables, facts, asked.targets)
 	} else {

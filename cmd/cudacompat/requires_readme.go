@@ -44,7 +44,7 @@ func (f *requiresFlags) updateReadme(ctx context.Context, s streams, r needs.Req
 	if err := needs.RequiresTable(&part, r); err != nil {
 		return err
 	}
-	updated, err := betweenMarks(text, part.Bytes())
+	updated, err := output.ReplaceBetweenMarks(text, part.Bytes(), needs.RequiresBegin, needs.RequiresEnd)
 	switch {
 	case err != nil:
 		return &usage.Error{Message: fmt.Sprintf("%q: %v", f.readme, err), Hint: marksHint}
@@ -62,33 +62,3 @@ func (f *requiresFlags) updateReadme(ctx context.Context, s streams, r needs.Req
 }
 
 var marksHint = "give a file with the lines " + needs.RequiresBegin + " and " + needs.RequiresEnd
-
-// betweenMarks replaces the lines between the two marks, which must each occur once, on lines of their own.
-func betweenMarks(text, part []byte) ([]byte, error) {
-	var before, after [][]byte
-	begun, ended := 0, 0
-	for line := range bytes.Lines(text) {
-		switch mark := strings.TrimSpace(string(line)); {
-		case mark == needs.RequiresBegin:
-			begun++
-			before = append(before, line)
-		case mark == needs.RequiresEnd:
-			ended++
-			after = append(after, line)
-		case begun == 0:
-			before = append(before, line)
-		case ended > 0:
-			after = append(after, line)
-		}
-		if ended > begun {
-			return nil, errors.New("its second mark comes before the first")
-		}
-	}
-	if begun != 1 || ended != 1 {
-		return nil, errors.New("it does not have each of the two marks once")
-	}
-	if bytes.HasSuffix(before[len(before)-1], []byte("\r\n")) { // the file's own ends of lines
-		part = bytes.ReplaceAll(part, []byte("\n"), []byte("\r\n"))
-	}
-	return slices.Concat(bytes.Join(before, nil), part, bytes.Join(after, nil)), nil
-}
