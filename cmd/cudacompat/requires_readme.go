@@ -33,7 +33,7 @@ func (f *requiresFlags) takeReadme() {
 // updateReadme replaces the text between the marks in the file. With --check it reports whether the text is current. If
 // the file does not exist, it writes one with the marks.
 func (f *requiresFlags) updateReadme(ctx context.Context, s streams, r needs.Requires) error {
-	text, err := deadline.Run(ctx, func() ([]byte, error) { return os.ReadFile(f.readme) })
+	text, err := deadline.Run(ctx, func() ([]byte, error) { return readBounded(f.readme, readmeCap) })
 	if errors.Is(err, fs.ErrNotExist) && !f.check {
 		text, err = []byte(needs.RequiresBegin+"\n"+needs.RequiresEnd+"\n"), nil
 	}
@@ -59,6 +59,23 @@ func (f *requiresFlags) updateReadme(ctx context.Context, s streams, r needs.Req
 		_, err := w.Write(updated)
 		return err
 	})
+}
+
+// readmeCap is how many bytes a file with the two marks may have.
+const readmeCap = 8 << 20
+
+// readBounded reads a file of at most a number of bytes.
+func readBounded(name string, most int64) ([]byte, error) {
+	in, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	data, err := io.ReadAll(io.LimitReader(in, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = fmt.Errorf("it is larger than %d MiB", most>>20)
+	}
+	return data, err
 }
 
 var marksHint = "give a file with the lines " + needs.RequiresBegin + " and " + needs.RequiresEnd
