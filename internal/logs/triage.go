@@ -1,12 +1,11 @@
 // Package logs reads the log of a failed CUDA program and says whose fault it shows: the environment's, the program's
 // or the hardware's.
 //
-// It reads a log in two ways at once. Grammars turn lines into records with slots (what the loader missed, which status
-// a call returned, which package is missing), which small tables of names judge. A [Signature] of data/signature knows
-// a line exactly as a real program printed it, with its fault and words; it overrides the grammar. [Read] matches logs
-// of any size against all signatures in one pass, and keeps the first matching line for each signature and the lines
-// around marks of trouble. CUDA reports asynchronously, so the last line is rarely the cause: a weight says how much a
-// line decides.
+// [Read] reads each log in one pass (package scan). That gives two things: the lines that the table of signatures knows,
+// with their cause (packages signature and readers), and records with slots, which grammars read and small tables of
+// names judge (packages record and finding). Package decide chooses among these claims; a signature overrides the
+// grammar. This package turns the choice into a [Diagnosis]: it corrects it by the rest of the logs and adds the steps.
+// CUDA reports asynchronously, so the last line is rarely the cause: a weight says how much a line decides.
 package logs
 
 import (

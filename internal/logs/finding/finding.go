@@ -12,7 +12,7 @@ import (
 	"cudacompat/internal/logs/signature"
 )
 
-// Finding is an event with its meaning in this log: the words of its signature, unless a reader of its numbers knew
+// Finding is a line with its meaning in this log: the words of its signature, unless a reader of its numbers knew
 // better.
 type Finding struct {
 	signature.Hit
