@@ -152,7 +152,7 @@ func ExplainNothingCompared(r Report) string {
 	return fmt.Sprintf("nothing to compare %s with: found %s", strings.Join(has, " and "), strings.Join(lacks, " and ")) + suggestBuild(r, there)
 }
 
-// suggestBuild says how to name a build if only that is missing. try says it for a driver and a GPU.
+// suggestBuild says how to name a build if only that is missing. plaintext says it for a driver and a GPU.
 func suggestBuild(r Report, there Parts) string {
 	switch {
 	case !there.Driver || !there.GPU || there.Build:

@@ -82,7 +82,7 @@ type script struct {
 
 func (b *script) line(text string) { b.WriteString(text + "\n") }
 
-// note writes a comment. After clean, text from the machine has no line breaks.
+// note writes a comment. After layout.Clean, text from the machine has no line breaks.
 func (b *script) note(text string) { b.line("# " + layout.Clean(text)) }
 
 // ways writes the first way to fix a finding, and the others as comments.

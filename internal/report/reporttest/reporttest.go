@@ -147,10 +147,10 @@ func FillValue(v reflect.Value, s string) {
 func WantVisible(t *testing.T, text string) {
 	t.Helper()
 	if !utf8.ValidString(text) {
-		t.Errorf("not UTF-8: %.200q; clean makes text of a machine safe to print", text)
+		t.Errorf("not UTF-8: %.200q; layout.Clean makes text of a machine safe to print", text)
 	}
 	if i := strings.IndexFunc(text, func(r rune) bool { return r != '\n' && !unicode.IsGraphic(r) }); i >= 0 {
-		t.Errorf("a character that does not show: %q; clean makes text of a machine safe to print",
+		t.Errorf("a character that does not show: %q; layout.Clean makes text of a machine safe to print",
 			text[max(0, i-20):min(len(text), i+20)])
 	}
 }

@@ -21,7 +21,7 @@ import (
 // Sources is a cell of sources separated by spaces; an artefact's has spaces of its own.
 type Sources []string
 
-// UnmarshalText reads the cell; checkCell has its form.
+// UnmarshalText reads the cell; CheckCell has its form.
 func (s *Sources) UnmarshalText(text []byte) error {
 	*s = SourcesOf(string(text))
 	return nil
