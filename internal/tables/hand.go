@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// byHand checks that every line of hand.csv is true: the cell that it speaks of is there and says so. With
+// checkHand checks that every line of hand.csv is true: the cell that it speaks of is there and says so. With
 // lacking, a row may be missing.
-func (t *Tables) byHand(lacking bool) error {
+func (t *Tables) checkHand(lacking bool) error {
 	s, _ := sheetNamed("hand")
 	hand, err := s.ReadGrid(t.from)
 	if err != nil {

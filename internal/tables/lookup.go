@@ -138,7 +138,7 @@ func (t *Tables) chipSpelt(key string) *Chip {
 // chipBranded looks a name up with and without its brand.
 func (t *Tables) chipBranded(key string) *Chip {
 	index := t.chipsByName()
-	for name := range withBrands(key) {
+	for name := range spellBrands(key) {
 		if chip := index[name]; chip != nil {
 			return chip
 		}
@@ -146,8 +146,8 @@ func (t *Tables) chipBranded(key string) *Chip {
 	return nil
 }
 
-// withBrands yields a name with each brand before it and, where it begins with one, without.
-func withBrands(key string) iter.Seq[string] {
+// spellBrands yields a name with each brand before it and, where it begins with one, without.
+func spellBrands(key string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, brand := range brands {
 			if !yield(brand + key) {
@@ -514,8 +514,8 @@ func (t *Tables) LeastCapability(name string, release version.Number) (version.C
 	return version.Capability{}, nil
 }
 
-// WithTrait returns the packages with a trait.
-func (t *Tables) WithTrait(trait string) []string {
+// ListWithTrait lists the packages with a trait.
+func (t *Tables) ListWithTrait(trait string) []string {
 	var list []string
 	for _, r := range Rows[Trait](t) {
 		if r.Trait == trait {

@@ -31,7 +31,7 @@ func (t *Tables) Products(id, name string) []*Product {
 		return nil
 	}
 	for _, key := range t.spellings(name) {
-		for key := range withBrands(key) {
+		for key := range spellBrands(key) {
 			if rows := t.productsByName()[key]; rows != nil {
 				return rows
 			}

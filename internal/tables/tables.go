@@ -83,7 +83,7 @@ func load(from sheet.Layers, lacking bool) (*Tables, error) {
 		return nil, err
 	}
 	if from.Over == nil { // a site may know better
-		if err := t.byHand(lacking); err != nil {
+		if err := t.checkHand(lacking); err != nil {
 			return nil, err
 		}
 	}

@@ -22,7 +22,7 @@ import (
 // and SGLang brings sglang-kernel, counts only if there is no engine.
 func EnginesIn(m *model.Machine, e *model.Environment) []*model.Installed {
 	var own, brought []*model.Installed
-	for _, name := range m.Tables.WithTrait("pins-torch") {
+	for _, name := range m.Tables.ListWithTrait("pins-torch") {
 		for _, p := range Beside(e) {
 			switch {
 			case p.Name != name || len(EngineRows(m, name)) == 0:

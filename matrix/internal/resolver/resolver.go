@@ -226,7 +226,7 @@ func IsSpecifier(text string) bool { _, err := version.ParseSpecifiers(text); re
 
 // PackageNames returns the names of all packages that the tables know.
 func PackageNames(t *tables.Tables) []string {
-	names := slices.Concat(model.Frameworks(), t.WithTrait("companion"), []string{"triton"})
+	names := slices.Concat(model.Frameworks(), t.ListWithTrait("companion"), []string{"triton"})
 	for _, e := range tables.Rows[tables.Extension](t) {
 		names = append(names, e.Package)
 	}
