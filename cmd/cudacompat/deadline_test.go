@@ -51,8 +51,7 @@ func TestNothingWaitsForAPipe(t *testing.T) {
 		"log":        {[]string{"doctor", "--root", empty, "--log", pipe(t)}, exitInconclusive, ""},
 		"tables":     {[]string{"check", "example:broken", "--matrix", pipe(t)}, exitInconclusive, "the time was up (--timeout 500ms)"},
 		"signatures": {[]string{"explain", "803", "--matrix", pipe(t)}, exitInconclusive, "the time was up (--timeout 500ms)"},
-		"inventory": {[]string{"fleet", empty, "--inventory", pipe(t)}, exitInconclusive,
-			"the time was up (--timeout 500ms)"},
+		"inventory":  {[]string{"fleet", empty, "--inventory", pipe(t)}, exitUsage, "there is no node in it"},
 		"healthcheck": {[]string{"doctor", "--root", empty, "--healthcheck", "--config", pipe(t)}, exitOK,
 			"it is broken"},
 	} {
