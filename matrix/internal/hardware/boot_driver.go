@@ -14,7 +14,7 @@ import (
 type Archived struct {
 	Number  version.Number
 	Path    string
-	Flavour string // of its kernel modules: "open", "proprietary", "grid"
+	Flavour string // of its kernel modules: "open", "proprietary", "grid"; "" if the boot may take either
 	brings  []string
 }
 
@@ -37,9 +37,12 @@ func (m *Machine) ArchivedDrivers() []Archived {
 			continue
 		}
 		for _, release := range one.Versions {
-			v := version.Of(release)
-			if !slices.ContainsFunc(list, func(a Archived) bool { return a.Number.Compare(v) == 0 }) {
-				list = append(list, Archived{Number: v, Path: one.Path, Flavour: archivedFlavour(one), brings: one.Brings})
+			v, flavour := version.Of(release), archivedFlavour(one)
+			switch i := slices.IndexFunc(list, func(a Archived) bool { return a.Number.Compare(v) == 0 }); {
+			case i < 0:
+				list = append(list, Archived{Number: v, Path: one.Path, Flavour: flavour, brings: one.Brings})
+			case list[i].Flavour != flavour: // which of the two is not known
+				list[i].Flavour = ""
 			}
 		}
 	}
