@@ -50,7 +50,7 @@ func ExampleRequires() {
 	// V100: drivers none [gpu-arch-missing]
 }
 
-// An image builder asks what to install on an instance type with the driver that it keeps.
+// An image builder asks what to install for an instance type whose driver must stay as it is.
 func ExamplePins() {
 	target := matrix.Target{Instance: "g6.xlarge", Driver: "550.90.07", Python: "3.12"}
 	sets := matrix.Pins(matrix.Embedded(), facts.Facts{}, target, pin.Wanted{Framework: "torch", Release: "2.9.0"})

@@ -128,9 +128,9 @@ func NewEngine(t *Tables, f facts.Facts, target Target, want pin.Want, refuses R
 	return resolver.NewEngine(t, f, target, want, refuses)
 }
 
-// DriverEnd returns the end of life of a driver's branch, or false if none is published.
-func DriverEnd(t *Tables, driver string) (pin.End, bool) {
-	return pins.DriverEnd(t, version.Of(driver))
+// DriverEndOfLife returns the end of life of a driver's branch, or false if none is published.
+func DriverEndOfLife(t *Tables, driver string) (pin.End, bool) {
+	return pins.DriverEndOfLife(t, version.Of(driver))
 }
 
 // HasPackage reports whether the tables know a package.

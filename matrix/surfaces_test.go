@@ -187,7 +187,7 @@ func (d drawing) pair(close bool) drawnPair {
 	return p
 }
 
-// surfacesOf returns one pair as each surface has it.
+// surfacesOf returns the facts of a drawn pair of packages as each input has them: a report, a lock, a Dockerfile and so on.
 func surfacesOf(t *testing.T, p drawnPair) map[string]probe.Facts {
 	t.Helper()
 	given := func(name, text string) probe.Facts {

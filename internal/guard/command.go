@@ -39,7 +39,7 @@ func Parse(argv []string) (Command, error) {
 	switch name := path.Base(argv[0]); {
 	case name == "uv":
 		c.By = "uv"
-		if at := c.word(1); at > 0 && argv[at] == "pip" {
+		if at := c.nextWord(1); at > 0 && argv[at] == "pip" {
 			c.By, rest = "uv pip", at+1
 		}
 	case pipName.MatchString(name):
@@ -49,7 +49,7 @@ func Parse(argv []string) (Command, error) {
 	default:
 		return c, fmt.Errorf("guard does not know the installer %s", short(strings.Join(argv, " ")))
 	}
-	c.at = c.word(rest)
+	c.at = c.nextWord(rest)
 	if c.at < 0 {
 		return c, fmt.Errorf("%s says nothing to install", short(strings.Join(argv, " ")))
 	}
@@ -81,8 +81,8 @@ var optionsWithValue = []string{"--directory", "--project", "--config-file", "--
 	"--upgrade-strategy", "--progress-bar", "--use-feature", "--use-deprecated", "--package", "--no-install-package",
 	"-e", "--editable", "--script", "--exists-action", "--fork-strategy", "--config-settings-package", "--build-constraint"}
 
-// word returns the index of the next argument that is neither an option nor an option's value, or -1.
-func (c Command) word(from int) int {
+// nextWord returns the index of the next argument that is neither an option nor an option's value, or -1.
+func (c Command) nextWord(from int) int {
 	for i := from; i < len(c.Argv); i++ {
 		switch arg := c.Argv[i]; {
 		case arg == "--":
@@ -98,7 +98,7 @@ func (c Command) word(from int) int {
 // words returns the indexes of the arguments after the verb that are not options: the requirements.
 func (c Command) words() []int {
 	var list []int
-	for at := c.word(c.at + 1); at > 0; at = c.word(at + 1) {
+	for at := c.nextWord(c.at + 1); at > 0; at = c.nextWord(at + 1) {
 		list = append(list, at)
 	}
 	return list

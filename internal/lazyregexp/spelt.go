@@ -127,7 +127,8 @@ func (s *speller) more() bool {
 	return s.at < len(s.expr) && s.expr[s.at] != '|' && s.expr[s.at] != ')'
 }
 
-// run returns the letters from here to the next element that spells none, which it steps over, or to a bracket or bar.
+// run returns the literal letters from here on. It stops before a bracket or bar, or behind the next element that stands
+// for no fixed letter, such as `\d`.
 func (s *speller) run() string {
 	from, end := s.at, s.at
 	var other []byte // where the expression writes them otherwise

@@ -85,7 +85,7 @@ func TestDressedCases(t *testing.T) {
 	}
 }
 
-// forms returns the functions that dress a whole log.
+// forms returns functions that rewrite a whole log as some tool would print it: with timestamps, prefixes or colours.
 func forms() map[string]func(log string) string {
 	all := map[string]func(log string) string{
 		"in a longer log": func(log string) string { return around[0] + log + around[1] },

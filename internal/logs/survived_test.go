@@ -114,8 +114,8 @@ func TestPartNotLoaded(t *testing.T) {
 	}
 }
 
-// TestCalm checks that lines without a mark of trouble are counted from the last line that a row matched.
-func TestCalm(t *testing.T) {
+// TestCountCalmLines checks that lines without a mark of trouble are counted from the last line that a row matched.
+func TestCountCalmLines(t *testing.T) {
 	other := strings.Repeat("a line of something else\n", enoughCalm)
 	again := tooLarge + other + other + tooLarge + "retrying, then the last lines\n"
 	if d := explain(t, again); d.Blame != Program {

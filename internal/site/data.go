@@ -121,7 +121,7 @@ func encode(t *matrix.Tables, all map[string]pin.Space, python string, windows b
 	}
 	for _, b := range tables.Rows[tables.Branch](t) {
 		e.Branches = append(e.Branches, pageBranch{b.Branch, b.Type, b.CUDA.String(), b.EndOfLife, b.Newest.String()})
-		if end, ok := matrix.DriverEnd(t, b.Branch); ok && !windows {
+		if end, ok := matrix.DriverEndOfLife(t, b.Branch); ok && !windows {
 			e.DriverEnds[b.Branch] = e.end(end)
 		}
 	}

@@ -110,7 +110,7 @@ type oneFile []byte
 // Open opens a file.
 func (f oneFile) Open(string) (fs.File, error) { return textFile{bytes.NewReader(f)}, nil }
 
-// textFile is an open file that is a text.
+// textFile is an open file whose content is in memory.
 type textFile struct{ *bytes.Reader }
 
 // Stat is not supported.

@@ -63,8 +63,8 @@ func (d Diff) Unknown() bool {
 // provides to the new artefact whatever the old one expected from it.
 func Compare(old, now Requirement) Diff { return compare(old, now, old.ImageNeeds()) }
 
-// CompareProjects compares the needs of two states of one project. The project's image changes with it and provides
-// what the new state expects from it.
+// CompareProjects compares the needs of two states of one project. The project's image is
+// rebuilt with the project, so it provides what the new state expects of an image.
 func CompareProjects(old, now Requirement) Diff {
 	return compare(old, now, slices.Concat(old.ImageNeeds(), now.ImageNeeds()))
 }

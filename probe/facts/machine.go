@@ -176,7 +176,7 @@ type Memory struct {
 	Here  int64  `json:"here"`            // of these, bytes of this container's or job's processes; -1 when that cannot be told
 }
 
-// Bus is what stands between GPUs on PCI that write into each other's memory.
+// Bus has the settings of the PCI path between GPUs that decide whether they can write into each other's memory.
 type Bus struct {
 	Virtual string `json:"virtual"` // "yes" for a virtual machine, "no" for bare metal; empty when not known
 	IOMMU   string `json:"iommu"`   // for the GPUs: "off", "passthrough" or "translated"; empty when not known

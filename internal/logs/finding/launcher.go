@@ -50,9 +50,9 @@ func DropOtherRanks(all []Finding, first *record.Record) []Finding {
 // isRank matches the name of a rank.
 var isRank = lazyregexp.New(`^rank\d+$`)
 
-// dropFollowing drops findings that only followed from another failure in the log: an exception that passes on a
-// known one, the end of a job and its processes after one had failed, exceptions during the teardown, and what a
-// library had said before about a GPU that the program did without.
+// dropFollowing drops findings that only followed from another failure in the log: an exception that raises a
+// known one again, the end of a job and its processes after one had failed, exceptions during the teardown, and a
+// library's earlier messages about a GPU if the program then ran without it.
 func dropFollowing(all []Finding, records []record.Record) []Finding {
 	down := map[int]bool{}    // the lines of exceptions of a program that was being taken down
 	fell, aboutIt := 0, false // the line of the last exception, and whether any speaks of the GPU

@@ -180,7 +180,7 @@ func judgeByClass(r *record.Record, class, text string) (answer string, decided 
 		return "packages-do-not-fit", true
 	case class == "CompileException" || class == "TypingError":
 		return "kernel-source", true
-	case losesPartner(last, class):
+	case meansPeerLost(last, class):
 		return "", true // the process at the other end died, of what its own lines say
 	case loads.MatchString(last.Function) && findCaller(r) == packageCaller && !carries.MatchString(class):
 		return "installation", true
@@ -226,9 +226,9 @@ func judgeByArea(r *record.Record, class, text string) string {
 	return ""
 }
 
-// losesPartner reports whether a call belongs to the library through which Python processes communicate, and the
+// meansPeerLost reports whether a call belongs to the library through which Python processes communicate, and the
 // exception means that one of them is gone.
-func losesPartner(f traceback.Frame, class string) bool {
+func meansPeerLost(f traceback.Frame, class string) bool {
 	return strings.Contains(f.Path, "multiprocessing") && lostPartner.MatchString(class)
 }
 

@@ -23,7 +23,7 @@ func isTakenDown(r *record.Record) bool {
 		return false
 	}
 	class := r.Slot("class")
-	return takenDown.MatchString(class) || losesPartner(r.RaisingFrame(), class)
+	return takenDown.MatchString(class) || meansPeerLost(r.RaisingFrame(), class)
 }
 
 // failedBefore reports whether the log has, above a line of it, an exception that no teardown explains.

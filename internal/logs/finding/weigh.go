@@ -154,7 +154,7 @@ func WeighRecords(records []record.Record, t *tables.Tables) []Finding {
 		if inBuild && a.Cause == kernelSource && strings.HasPrefix(r.Kind, "compile-") {
 			a = FindAnswer("compile-error") // the source is a package's
 		}
-		if r.Notice || r.Kind == "complaint" || !isTerminal(r) || r.Replaced && a.Blame == decide.Program {
+		if r.Notice || r.Kind == "complaint" || !isTerminal(r) || r.Superseded && a.Blame == decide.Program {
 			a.weight = min(a.weight, decide.Warning)
 		}
 		if a.name != "" {

@@ -21,24 +21,24 @@ import (
 // Record is one statement of a log, read by a grammar and not by a previously seen text: its kind, its slots, and its
 // place.
 type Record struct {
-	Kind      string
-	Slots     map[string]string
-	Frames    []traceback.Frame // of a traceback, the outermost first
-	Wraps     bool              // its exception only passes on the one above it
-	From      string            // the process that wrote it, where a launcher says
-	Line      int
-	Source    int
-	Text      string
-	Notice    bool // its line says itself that it only informs or warns
-	Calm      int  // lines after it that are near no mark of trouble
-	InJournal bool // it stands in a journal of many programs
-	Replaced  bool // another exception was raised while it was handled
-	WentOn    int  // the line of its log from which on only work is told; 0: none
-	OnGPU     int  // the last line of its log that shows a GPU at work; 0: none
-	Final     bool // it stands at the end of its log
-	Earlier   bool // the program ran again after it, and failed
-	Edited    bool // Python could read the script when it ran before
-	Built     bool // it stands in the log of an installation that ended well
+	Kind       string
+	Slots      map[string]string
+	Frames     []traceback.Frame // of a traceback, the outermost first
+	Wraps      bool              // its exception only passes on the one above it
+	From       string            // the process that wrote it, where a launcher says
+	Line       int
+	Source     int
+	Text       string
+	Notice     bool // its line says itself that it only informs or warns
+	Calm       int  // lines after it that are near no mark of trouble
+	InJournal  bool // it stands in a journal of many programs
+	Superseded bool // another exception was raised while it was handled
+	WentOn     int  // the line of its log from which on only work is told; 0: none
+	OnGPU      int  // the last line of its log that shows a GPU at work; 0: none
+	Final      bool // it stands at the end of its log
+	Earlier    bool // the program ran again after it, and failed
+	Edited     bool // Python could read the script when it ran before
+	Built      bool // it stands in the log of an installation that ended well
 }
 
 // Slot returns a record's value for a name, or "".
@@ -73,9 +73,9 @@ var TroubleMarks = []string{"anifest ", "xternally-managed", "0xC00", "-1073", "
 	"EDAC", "ompatible GPU", "ermission", "apabilit", "invalid", "indices[", "got prompt",
 	"rompt executed", "BUG: ", "tection fault", "Oops: ", "#error", "driver service", "status=2"}
 
-// IsReplaced reports whether the lines below an exception say that another one was raised while it was handled. The other
+// IsSuperseded reports whether the lines below an exception say that another one was raised while it was handled. The other
 // one then ended the program.
-func IsReplaced(below []logtext.Line) bool {
+func IsSuperseded(below []logtext.Line) bool {
 	return slices.ContainsFunc(below[:min(3, len(below))], func(l logtext.Line) bool {
 		return strings.Contains(l.Text, "During handling of the above exception, another exception occurred")
 	})

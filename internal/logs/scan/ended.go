@@ -82,8 +82,8 @@ func tellsPart(text string) bool {
 	return countsToEnd(counts, text) || finishes.MatchString(text) && !request.MatchString(text)
 }
 
-// unwell matches what programs say about finished but useless work, what a script prints at its end however its program
-// did, and the kernel log, which no program ends.
+// unwell matches last lines that prove no success: a program's report that it ended with errors, what a script prints
+// whether or not its program succeeded, and lines of the kernel's log, which are not the program's.
 var unwell = lazyregexp.New(`(?i)\b[1-9]\d* (?:errors?|failures?|failed|mismatches)\b|did not converge|not converged|[✗❌✘]|press any key to continue|` +
 	`\bnon-?zero (?:exit|return) ?(?:status|code)\b|(?:exit|return)(?:ed with)?[ _]?(?:status|code)[:=]? ?-?[1-9]|^(?:\S+ )*(?:kernel: )?\[ *\d+\.\d{6}\] `)
 

@@ -48,7 +48,7 @@ func (s *Scanner) ReadRecords(ctx context.Context, source int, least time.Durati
 			r.Frames, r.Wraps = calls[l.Number].Frames, calls[l.Number].Wraps
 			r.Notice = r.Notice || r.IsFromResourceTracker()
 			r.From, r.Final = l.From, ended-l.Number < lastLines
-			r.Replaced = record.IsReplaced(lines[i+1:])
+			r.Superseded = record.IsSuperseded(lines[i+1:])
 			if _, project, found := r.FindProjectCall(); found {
 				if _, known := releases[project]; !known && len(releases) < record.MaxProjects {
 					releases[project] = record.FindRelease(lines, project)

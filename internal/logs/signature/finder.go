@@ -88,7 +88,8 @@ func rarest(lit string, shared *sharing) int {
 	return best
 }
 
-// sharing counts the literals that contain four bytes, by half of their hash, which is exact enough.
+// sharing counts, for each sequence of four bytes, the literals that contain it. Its index is half of the sequence's
+// hash: the few collisions do no harm.
 type sharing [1 << hashBits / 2]uint16
 
 // Find calls hit with the end of every literal in text, in the order of their four bytes. It checks four positions at

@@ -127,7 +127,7 @@ func explainedText(w io.Writer, e Explained, s layout.Style) error {
 		writeDecided(p, d.Decided)
 	}
 	if !e.hasSteps() {
-		writeMore(p, d, e.Compared != nil)
+		writePointers(p, d, e.Compared != nil)
 	}
 	_, err := w.Write(p.Bytes())
 	return err
@@ -212,8 +212,8 @@ func writeUnread(p *layout.Page, all []string) {
 	}
 }
 
-// writeMore points to the page of the rule or cause, and says what the machine itself could add.
-func writeMore(p *layout.Page, d logs.Diagnosis, compared bool) {
+// writePointers points to the page of the rule or cause, and says what the machine itself could add.
+func writePointers(p *layout.Page, d logs.Diagnosis, compared bool) {
 	p.WriteLine()
 	switch {
 	case d.Cause == logs.NothingFound:

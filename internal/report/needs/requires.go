@@ -296,7 +296,7 @@ func writeHosts(p *layout.Page, r Requires) {
 	}
 	slices.SortFunc(oldest, version.CompareTexts)
 	for _, from := range slices.Compact(oldest) {
-		writeHostsFrom(p, r, from, groups)
+		writeHostsOfDriver(p, r, from, groups)
 	}
 	for _, f := range r.Forward {
 		if len(groups) > 0 {
@@ -307,8 +307,8 @@ func writeHosts(p *layout.Page, r Requires) {
 	writeExcluded(p, r)
 }
 
-// writeHostsFrom lists the driver ranges that begin at one driver, each with its groups.
-func writeHostsFrom(p *layout.Page, r Requires, from string, groups []hostGroup) {
+// writeHostsOfDriver lists the driver ranges that begin at one driver, each with its groups.
+func writeHostsOfDriver(p *layout.Page, r Requires, from string, groups []hostGroup) {
 	for i, g := range groups {
 		same := func(h hostGroup) bool { return slices.Equal(h.drivers, g.drivers) }
 		if g.drivers[0].From != from || slices.ContainsFunc(groups[:i], same) {

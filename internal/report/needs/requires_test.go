@@ -109,7 +109,7 @@ func TestTreesCommentIsText(t *testing.T) {
 // codeElement matches what stands in code.
 var codeElement = regexp.MustCompile("(?s)<code[^>]*>.*?</code>")
 
-// host is one on which a dialect is asked.
+// host is a host for which an expression in a dialect (CEL, NVIDIA_REQUIRE_CUDA and others) is evaluated.
 type host struct{ capability, name, driver, arch string }
 
 // dialectReaders read a dialect back and tell whether it admits a host: small readers of the same words, by the

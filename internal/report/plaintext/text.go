@@ -55,7 +55,8 @@ func Write(w io.Writer, r report.Report, s layout.Style) error {
 	return err
 }
 
-// writeWhereToRun says where to run the commands for a tree at rest, because here they would change another machine.
+// writeWhereToRun says where to run the commands for a mounted disk or an unpacked image, because here they would change
+// this machine instead.
 func writeWhereToRun(p *layout.Page, r report.Report) {
 	if r.Facts.System.Rest && slices.ContainsFunc(r.Findings, func(f verdict.Finding) bool {
 		return f.Severity != verdict.Note && (len(f.Pins) > 0 || slices.ContainsFunc(f.Steps, func(s pin.Step) bool { return s.Run != "" }))

@@ -18,7 +18,7 @@ import (
 	"cudacompat/internal/version"
 )
 
-// Sources is a cell of sources separated by spaces; an artefact's has spaces of its own.
+// Sources is a cell of sources separated by spaces. The source of an artefact contains spaces, which separate nothing.
 type Sources []string
 
 // UnmarshalText reads the cell; CheckCell has its form.

@@ -52,7 +52,7 @@ func Observe(m *model.Machine, link verdict.LinkName, g hardware.GPU) (verdict.L
 	case verdict.LinkLibcuda:
 		return observeLibcuda(m), true
 	}
-	return observeAnswers(m)
+	return observeDriverAnswers(m)
 }
 
 // Reasons why a link is assumed.
@@ -287,9 +287,9 @@ func withholder(m *model.Machine) string {
 	return "container-driver-libs"
 }
 
-// observeAnswers returns the link answers: held if NVML answered, unseen if it failed or the GPU's fabric is not ready.
+// observeDriverAnswers returns the link answers: held if NVML answered, unseen if it failed or the GPU's fabric is not ready.
 // It returns false if NVML was not asked or says nothing about the driver, because the link does not exist then.
-func observeAnswers(m *model.Machine) (verdict.Link, bool) {
+func observeDriverAnswers(m *model.Machine) (verdict.Link, bool) {
 	if m.Facts.Observed.CUDAAvailable != nil && !*m.Facts.Observed.CUDAAvailable && !m.Target.Named() && m.Target.Driver == "" {
 		return Unseen(verdict.LinkAnswers, verdict.Question("why torch.cuda.is_available() is False in this report (the visible devices, a compatibility library or the nodes under /dev decide)"), "driver-unresponsive"), true
 	}

@@ -17,14 +17,14 @@ func FindEnds(m *model.Machine, framework string) []pin.End {
 	if len(m.GPUs) == 0 {
 		return list
 	}
-	if end, ok := DriverEnd(m.Tables, m.Driver().Version); ok && !m.WindowsNumbers() && !m.Jetson() {
+	if end, ok := DriverEndOfLife(m.Tables, m.Driver().Version); ok && !m.WindowsNumbers() && !m.Jetson() {
 		list = append(list, end)
 	}
 	return append(list, GPUEnds(m, framework)...)
 }
 
-// DriverEnd returns the end of life of a driver's branch; false where none is published.
-func DriverEnd(t *tables.Tables, driver version.Number) (pin.End, bool) {
+// DriverEndOfLife returns the end of life of a driver's branch; false where none is published.
+func DriverEndOfLife(t *tables.Tables, driver version.Number) (pin.End, bool) {
 	for _, b := range tables.Rows[tables.Branch](t) {
 		if driver.Known() && b.Number() == driver.Major() && b.EndOfLife != "" {
 			return pin.End{Kind: pin.EndOfDriver, Last: b.Branch, Date: b.EndOfLife,
@@ -43,7 +43,7 @@ func GPUEnds(m *model.Machine, framework string) []pin.End {
 				source = g.Chip.Source
 			}
 			end := pin.End{Kind: pin.EndOfGPU, Last: last.String(), Why: fmt.Sprintf("%s is the last driver branch that drives %s", last, g.Label), Source: source}
-			if b, ok := DriverEnd(m.Tables, last); ok {
+			if b, ok := DriverEndOfLife(m.Tables, last); ok {
 				end.Date = b.Date
 			}
 			list = append(list, end)

@@ -252,9 +252,9 @@ func (w *watcher) look(b []byte, pos int64, done int) {
 // sectionNames is a name that every table of section names has.
 var sectionNames = []byte("\x00.shstrtab\x00")
 
-// names requests the section names, which follow the segments; some libraries have their symbols after them. Names
-// inside a segment belong to machine code, which is ELF, too. It searches all of b, so that the bytes before a hit are
-// available.
+// names requests the table of section names, which follows the segments. In some libraries, the symbols come after it.
+// A table of names inside a segment belongs to an embedded cubin, which is an ELF file itself, and is ignored. It
+// searches all of b, because it also needs the bytes before a match.
 func (w *watcher) names(b []byte, pos int64) {
 	for from := 0; ; {
 		i := bytes.Index(b[from:], sectionNames)
@@ -269,7 +269,7 @@ func (w *watcher) names(b []byte, pos int64) {
 	}
 }
 
-// container wants the header of a container, and then its entries'.
+// container requests the header of a fat binary's container, and then the headers of its entries.
 func (w *watcher) container(b []byte, off int64) {
 	first := off + 16
 	w.front = min(w.front, max(off, headKept)) // the tables come before

@@ -85,7 +85,7 @@ func noteMisplaced(b *facts.Build, h *host.Host, p *ldso.Process, s *pyenv.Site)
 // wheelParts returns what NVRTC opens, and the parts of cuDNN that its wheel holds.
 func wheelParts(s *pyenv.Site, h *host.Host) func(*ldso.Object) []string {
 	return func(o *ldso.Object) []string {
-		list := builtins(s, h)(o)
+		list := listNVRTCBuiltins(s, h)(o)
 		for _, name := range KnownDlopens[path.Base(o.Path)] {
 			if strings.HasPrefix(name, "libcudnn_") && WheelHeld(s, h, "cudnn", name) {
 				list = append(list, name)

@@ -18,15 +18,15 @@ import (
 // (pytorch's issue 58101).
 func dlopens(s *pyenv.Site, h *host.Host) func(*ldso.Object) []string {
 	return func(o *ldso.Object) []string {
-		if list := builtins(s, h)(o); list != nil {
+		if list := listNVRTCBuiltins(s, h)(o); list != nil {
 			return list
 		}
 		return KnownDlopens[path.Base(o.Path)]
 	}
 }
 
-// builtins returns what NVRTC opens when it compiles.
-func builtins(s *pyenv.Site, h *host.Host) func(*ldso.Object) []string {
+// listNVRTCBuiltins returns what NVRTC opens when it compiles.
+func listNVRTCBuiltins(s *pyenv.Site, h *host.Host) func(*ldso.Object) []string {
 	return func(o *ldso.Object) []string {
 		if !strings.HasPrefix(path.Base(o.Path), "libnvrtc.so.") {
 			return nil

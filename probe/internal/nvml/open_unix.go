@@ -70,8 +70,8 @@ func hasMajor(devices string, major int) bool {
 // openPatience is what the kernel may take to open the nodes; it takes microseconds.
 const openPatience = time.Second
 
-// openHere opens the nodes in this process, for as long as that may take: a goroutine whose open never comes back is
-// left behind, and the nodes have no answer.
+// openHere opens the nodes in this process within openPatience. If an open does not return, its goroutine is left
+// behind, and the nodes count as not answered.
 func openHere(open func() map[string]string) map[string]string {
 	answers := make(chan map[string]string, 1)
 	go func() { answers <- open() }()

@@ -238,7 +238,7 @@ func (w *importTracer) brokenRequirement(b *facts.Build) *facts.Hindrance {
 		d := w.s.Index(w.h).At(i.info)
 		sub := newTracer(w.s, w.h, i.info, d.Record())
 		sub.injured, sub.first = []injuredDistribution{i}, true
-		for _, name := range firstPackages(i.record) {
+		for _, name := range listTopPackages(i.record) {
 			sub.module(name, nil, b.From, true)
 		}
 		if end := importEnd(w.s, w.h, &sub.ImportTrace); end != nil && (len(sub.gone)+len(sub.altered) > 0) {
@@ -248,9 +248,9 @@ func (w *importTracer) brokenRequirement(b *facts.Build) *facts.Hindrance {
 	return nil
 }
 
-// firstPackages returns the packages and modules by which a distribution is imported: those at the top of the import
+// listTopPackages returns the packages and modules by which a distribution is imported: those at the top of the import
 // path or, for a part of a namespace, the least deep ones: "cuda.pathfinder".
-func firstPackages(x *pydist.FileIndex) []string {
+func listTopPackages(x *pydist.FileIndex) []string {
 	if tops := x.TopModules(); len(tops) > 0 {
 		return tops
 	}

@@ -50,8 +50,8 @@ func FindCompanion(m *model.Machine, torch *model.Build, name string) (release, 
 	return "", ""
 }
 
-// pairedRelease returns the companion release that belongs to a torch without rows, from the index of torch's variant,
-// if the tables know that release for CUDA.
+// pairedRelease returns the companion release that belongs to a torch whose build has no row in the tables, from the
+// index of torch's variant, if the tables have that companion release for CUDA.
 func pairedRelease(m *model.Machine, torch *model.Build, name, variant string) (release, index string) {
 	for _, row := range m.Tables.Torch(torch.Release.Number.String(), m.Platform) {
 		release = cmp.Or(release, map[string]string{"torchvision": row.Torchvision, "torchaudio": row.Torchaudio}[name])

@@ -50,7 +50,7 @@ func subjectsBeside(m *model.Machine, torch *model.Build) []string {
 	return list
 }
 
-// fitBeside makes the fixes for one torch and what is beside it fit each other.
+// fitBeside adjusts the fixes for one torch and for the packages beside it, so that all of them fit together.
 func fitBeside(m *model.Machine, torch *model.Build, findings []*verdict.Finding) {
 	for _, f := range findings {
 		for i := range f.Pins {

@@ -88,7 +88,7 @@ func (f *dockerfile) beside(name string) []string {
 			add(c.source)
 		case below && path.Base(c.source) == rest: // a file into a directory
 			add(c.source)
-		case below && !f.opens(c.source): // a directory's content
+		case below && !f.hasFile(c.source): // a directory's content
 			add(path.Join(c.source, rest))
 		}
 	}
@@ -118,8 +118,8 @@ func (f *dockerfile) mayHave(name string) bool {
 	})
 }
 
-// opens reports whether a path of the build context is a file.
-func (f *dockerfile) opens(name string) bool {
+// hasFile reports whether a path of the build context is a file.
+func (f *dockerfile) hasFile(name string) bool {
 	_, err := f.files.Open(name)
 	return err == nil
 }
@@ -134,7 +134,7 @@ func (f *dockerfile) find(name string) string {
 		return path.Join(path.Dir(places[0]), path.Base(name))
 	}
 	for _, place := range places {
-		if f.opens(place) {
+		if f.hasFile(place) {
 			return place
 		}
 	}
