@@ -60,7 +60,7 @@ func faultMachines(t *testing.T, draw *rand.Rand) []*faultMachine {
 	for _, file := range files {
 		archive, err := txtar.ParseFile(file)
 		hosttest.Must(t, err)
-		h := hosttest.Of(t, archive)
+		h := hosttest.Host(t, archive)
 		if envs, _ := hosttest.Entry(archive, "@envs"); h.Rest || envs != "" {
 			continue
 		}

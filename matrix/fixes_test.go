@@ -90,7 +90,7 @@ func drawStack(known *Tables, draw *rand.Rand) stack {
 	d := stack{pick([]string{"470.256.02", "525.147.05", "535.183.01", "550.90.07", "570.133.20", "580.95.05"}),
 		pick([]string{"V100", "T4", "A100", "L4", "H100", "B200", "P100"}), map[string]string{}}
 	recent := slices.DeleteFunc(slices.Clone(tables.Rows[tables.Torch](known)), func(r tables.Torch) bool {
-		return r.Platform != "linux_x86_64" || !strings.HasPrefix(r.Variant, "cu") || !version.Of(r.Release).AtLeastShort(2, 3)
+		return r.Platform != "linux_x86_64" || !strings.HasPrefix(r.Variant, "cu") || !version.ParseOrZero(r.Release).AtLeastShort(2, 3)
 	})
 	torch := recent[draw.IntN(len(recent))]
 	d.packages["torch"] = torch.Release + "+" + torch.Variant
@@ -111,7 +111,7 @@ func drawStack(known *Tables, draw *rand.Rand) stack {
 			return e.Platform != "linux_x86_64"
 		})
 		if near := slices.DeleteFunc(slices.Clone(rows), func(e tables.Extension) bool {
-			return !slices.ContainsFunc(e.Torch, func(s string) bool { return strings.Contains(s, version.Of(torch.Release).Short()) })
+			return !slices.ContainsFunc(e.Torch, func(s string) bool { return strings.Contains(s, version.ParseOrZero(torch.Release).Short()) })
 		}); len(near) > 0 && draw.IntN(2) == 0 {
 			rows = near
 		}
@@ -121,8 +121,8 @@ func drawStack(known *Tables, draw *rand.Rand) stack {
 		e := rows[draw.IntN(len(rows))]
 		d.packages[e.Package] = e.Release
 		if len(e.CXX11) > 0 && len(e.Torch) > 0 && len(e.CUDA) > 0 { // of a page of releases: the wheel names all three
-			d.packages[e.Package] += fmt.Sprintf("+cu%dtorch%scxx11abi%s", version.Of(e.CUDA[0]).Major(),
-				version.Of(strings.TrimLeft(e.Torch[0], "=<>~")).Short(), strings.ToUpper(e.CXX11[0]))
+			d.packages[e.Package] += fmt.Sprintf("+cu%dtorch%scxx11abi%s", version.ParseOrZero(e.CUDA[0]).Major(),
+				version.ParseOrZero(strings.TrimLeft(e.Torch[0], "=<>~")).Short(), strings.ToUpper(e.CXX11[0]))
 		}
 	}
 	return d

@@ -59,7 +59,7 @@ func KnowsRelease(t *Tables, framework, release string) (known bool, newest stri
 	public, _, _ := strings.Cut(release, "+")
 	for _, r := range model.ReleasesOf(t, framework) {
 		known = known || version.SameRelease(r, public)
-		if newest == "" || version.Of(newest).Less(version.Of(r)) {
+		if newest == "" || version.ParseOrZero(newest).Less(version.ParseOrZero(r)) {
 			newest = r
 		}
 	}
@@ -130,7 +130,7 @@ func NewEngine(t *Tables, f facts.Facts, target Target, want pin.Want, refuses R
 
 // DriverEndOfLife returns the end of life of a driver's branch, or false if none is published.
 func DriverEndOfLife(t *Tables, driver string) (pin.End, bool) {
-	return pins.DriverEndOfLife(t, version.Of(driver))
+	return pins.DriverEndOfLife(t, version.ParseOrZero(driver))
 }
 
 // HasPackage reports whether the tables know a package.

@@ -63,7 +63,7 @@ func OldestDriver(r requires.Requirement) string {
 			if g.IgnoresDriver() || len(list) == 0 {
 				continue
 			}
-			if from := version.Of(list[0].From); from.Known() && (!oldest.Known() || from.Less(oldest)) {
+			if from := version.ParseOrZero(list[0].From); from.Known() && (!oldest.Known() || from.Less(oldest)) {
 				oldest = from
 			}
 		}

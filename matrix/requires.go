@@ -279,7 +279,7 @@ func (d demand) limits(label string) []requires.Need {
 func forwardNeeds(t *Tables, r requires.Requirement) []requires.Forward {
 	var cuda version.Number
 	for _, b := range r.Builds {
-		if v := version.Of(b.CUDA); b.Counts && v.Parts() > 1 && (!cuda.Known() || cuda.Less(v)) {
+		if v := version.ParseOrZero(b.CUDA); b.Counts && v.Parts() > 1 && (!cuda.Known() || cuda.Less(v)) {
 			cuda = v
 		}
 	}

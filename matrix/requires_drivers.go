@@ -33,7 +33,7 @@ func ranges(cuts []version.Number, meets []meeting, wanted ...meeting) requires.
 // tableCuts returns the drivers at which the result of a rule can change whatever is judged: the branches, the minimum
 // drivers of CUDA's families, and the drivers that advisories name.
 func tableCuts(t *Tables) []version.Number {
-	list := cutList{version.Of("0")}
+	list := cutList{version.ParseOrZero("0")}
 	for _, b := range tables.Rows[tables.Branch](t) {
 		list.addBranch(b.Number())
 	}
@@ -97,8 +97,8 @@ func (list *cutList) addWithNext(v version.Number) {
 
 // addBranch adds the first driver of a branch and the first one after it.
 func (list *cutList) addBranch(major int) {
-	list.add(version.Of(strconv.Itoa(major)))
-	list.add(version.Of(strconv.Itoa(major + 1)))
+	list.add(version.ParseOrZero(strconv.Itoa(major)))
+	list.add(version.ParseOrZero(strconv.Itoa(major + 1)))
 }
 
 // cudas returns the CUDA releases that the builds need.
@@ -130,7 +130,7 @@ func (list *cutList) addGPU(m *model.Machine, g hardware.GPU) {
 // one, and the branches that it supports.
 func (list *cutList) addCompat(m *model.Machine) {
 	for _, c := range m.Facts.Driver.Compat {
-		list.addWithNext(version.Of(c.Version))
+		list.addWithNext(version.ParseOrZero(c.Version))
 		for _, b := range c.Branches {
 			list.addBranch(b)
 		}

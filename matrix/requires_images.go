@@ -61,7 +61,7 @@ func highestOf(m *model.Machine) (highest imageRequirement) {
 	}
 	for _, r := range list {
 		if cuda, ok := strings.CutPrefix(r.text, "cuda>="); ok {
-			r.cuda = version.Of(cuda)
+			r.cuda = version.ParseOrZero(cuda)
 		}
 		if highest.name == "" || r.cuda.Known() && (!highest.cuda.Known() || highest.cuda.Less(r.cuda)) {
 			highest = r
@@ -73,7 +73,7 @@ func highestOf(m *model.Machine) (highest imageRequirement) {
 // declaredBelow returns the image of an artefact that declares a lower CUDA than its builds need; nil if it does not. A
 // container runtime starts such an image on hosts where the builds cannot run.
 func declaredBelow(t *Tables, m *model.Machine, r requires.Requirement) *requires.Declared {
-	needed := version.Of(OldestDriver(r))
+	needed := version.ParseOrZero(OldestDriver(r))
 	image := highestOf(m)
 	if !image.cuda.Known() || !needed.Known() || len(r.Unknown) > 0 {
 		return nil

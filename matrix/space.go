@@ -125,7 +125,7 @@ func (s *spacing) add(t *Tables, h *host) {
 	for _, v := range spaceCuts(m) {
 		from := v.String()
 		if v.Parts() == 1 { // a branch alone stands for its newest release
-			v = version.Of(from + ".0")
+			v = version.ParseOrZero(from + ".0")
 		}
 		if from == "100" {
 			from = ""
@@ -160,7 +160,7 @@ func spaceCuts(m *model.Machine) []version.Number {
 	list := cutList{}
 	branches := tables.Rows[tables.Branch](m.Tables)
 	for _, b := range branches {
-		list.add(version.Of(b.Branch))
+		list.add(version.ParseOrZero(b.Branch))
 		if m.PartOfGPU() {
 			list.addBranch(b.Number())
 		}
@@ -186,12 +186,12 @@ func spaceCuts(m *model.Machine) []version.Number {
 	}
 	g := m.GPUs[0]
 	list.addGPU(m, g)
-	first := version.Of("100")
+	first := version.ParseOrZero("100")
 	if g.Chip != nil && g.Chip.FirstBranch.Known() && !m.Jetson() {
 		first = g.Chip.FirstBranch
 	}
 	list = slices.DeleteFunc(list, func(v version.Number) bool { return v.Less(first) })
-	list.add(version.Of("100"))
+	list.add(version.ParseOrZero("100"))
 	return list.sorted()
 }
 

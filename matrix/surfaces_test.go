@@ -117,7 +117,7 @@ type drawing struct {
 func newDraw(random *rand.Rand) drawing {
 	d := drawing{random: random}
 	for _, r := range tables.Rows[tables.Torch](Embedded()) {
-		if r.Platform == "linux_x86_64" && version.Of(r.Release).AtLeastShort(2, 0) {
+		if r.Platform == "linux_x86_64" && version.ParseOrZero(r.Release).AtLeastShort(2, 0) {
 			d.torches = append(d.torches, r)
 		}
 	}
@@ -126,7 +126,7 @@ func newDraw(random *rand.Rand) drawing {
 		release, _ := version.ParseRelease(e.Release)
 		if slices.Contains(names, e.Package) && e.Platform == "linux_x86_64" && e.Variant == "pypi" && release.Final() &&
 			len(e.Torch) > 0 && len(e.CUDA) > 0 && e.Symbols != "" &&
-			slices.ContainsFunc(d.torches, func(r tables.Torch) bool { return !model.OtherTorch(e.Torch, version.Of(r.Release)) }) {
+			slices.ContainsFunc(d.torches, func(r tables.Torch) bool { return !model.OtherTorch(e.Torch, version.ParseOrZero(r.Release)) }) {
 			d.packages = append(d.packages, e)
 		}
 	}
@@ -166,9 +166,9 @@ func (d drawing) pair(close bool) drawnPair {
 		return p
 	case 2:
 		p.name = "flash-attn"
-		torch := version.Of(p.torch.Release).Short()
+		torch := version.ParseOrZero(p.torch.Release).Short()
 		if !close {
-			torch = version.Of(other.Release).Short()
+			torch = version.ParseOrZero(other.Release).Short()
 		}
 		cuda := []string{"11", "12"}[d.random.IntN(2)]
 		p.release = "2.8.3+cu" + cuda + "torch" + torch + "cxx11abi" + []string{"TRUE", "FALSE"}[d.random.IntN(2)]
@@ -176,7 +176,7 @@ func (d drawing) pair(close bool) drawnPair {
 		return p
 	}
 	p.row = d.packages[d.random.IntN(len(d.packages))]
-	for close && model.OtherTorch(p.row.Torch, version.Of(p.torch.Release)) {
+	for close && model.OtherTorch(p.row.Torch, version.ParseOrZero(p.torch.Release)) {
 		p.torch = d.torch()
 	}
 	p.name, p.release, p.cuda = p.row.Package, p.row.Release, strings.TrimPrefix(p.row.CUDA[0], "none")

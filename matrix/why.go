@@ -64,7 +64,7 @@ func Whys(t *Tables, g sheet.Grid, column string) []Why {
 
 // addFloor adds the minimum driver of a row's CUDA on its platform, with its own source.
 func (w *Why) addFloor(t *Tables, cuda, platform string) {
-	v := version.Of(cuda)
+	v := version.ParseOrZero(cuda)
 	if !v.Known() {
 		return
 	}

@@ -242,7 +242,7 @@ func TestUnreadable(t *testing.T) {
 		{"python", "/opt/conda/conda-meta", "list /opt/conda/conda-meta: permission denied"},
 	} {
 		t.Run(tt.source, func(t *testing.T) {
-			h := hosttest.Of(t, sound)
+			h := hosttest.Host(t, sound)
 			hosttest.Must(t, os.Chmod(filepath.Join(h.Root, tt.name), 0))
 			t.Cleanup(func() { _ = os.Chmod(filepath.Join(h.Root, tt.name), 0o755) })
 			i := slices.IndexFunc(sources, func(s reader) bool { return s.name == tt.source })
@@ -266,7 +266,7 @@ func TestClosedToThisUser(t *testing.T) {
 	hosttest.Must(t, err)
 	for _, tt := range []struct{ name, closed string }{{"file", "torch/version.py"}, {"directory", "torch"}} {
 		t.Run(tt.name, func(t *testing.T) {
-			h := hosttest.Of(t, sound)
+			h := hosttest.Host(t, sound)
 			file := "/" + siteA + tt.closed
 			hosttest.Must(t, os.Chmod(filepath.Join(h.Root, file), 0))
 			t.Cleanup(func() { _ = os.Chmod(filepath.Join(h.Root, file), 0o755) })

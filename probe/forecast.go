@@ -41,7 +41,7 @@ func Forecast(ctx context.Context, h *Host, opt Options, before, plan Facts) Fac
 		Ranges: func(name string) map[string]string { return pyenv.RangesOf(h, opt.Envs, name) }}
 	left := before.Environments
 	if gone := removedFiles(h, &c, before.Environments); len(gone) > 0 {
-		found := runReaders(ctx, h.Without(gone), opt, pythonReader)
+		found := runReaders(ctx, h.Omit(gone), opt, pythonReader)
 		if !slices.ContainsFunc(found.Probes, func(s facts.Status) bool { return s.Status == "failed" }) {
 			left = found.Environments // what was cut short is said, and shows nothing as gone
 		}

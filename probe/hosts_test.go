@@ -99,7 +99,7 @@ func TestEverySourceHasATest(t *testing.T) {
 func filesOf(t *testing.T, archive *txtar.Archive) Facts {
 	t.Helper()
 	envs, _ := hosttest.Entry(archive, "@envs")
-	facts := runSources(context.Background(), hosttest.Of(t, archive), Options{Envs: strings.Fields(envs)})
+	facts := runSources(context.Background(), hosttest.Host(t, archive), Options{Envs: strings.Fields(envs)})
 	facts.Complete()
 	facts.Anonymous()
 	return facts

@@ -43,7 +43,7 @@ Status: install ok installed
 Version: 535.183.01-1
 -- run/nvidia/driver/usr/ --
 `))
-	f := runSources(context.Background(), hosttest.Of(t, archive), Options{})
+	f := runSources(context.Background(), hosttest.Host(t, archive), Options{})
 	want := facts.Machine{Uptime: 350735.47, Job: "slurm", Persistenced: true,
 		Installers: []facts.Installer{{Kind: "driver-container", Path: "/run/nvidia/driver/usr"}},
 		Packages: []facts.DriverPackage{{Name: "nvidia-fabricmanager-535", Version: "535.183.01-1",

@@ -126,7 +126,7 @@ license=Dual MIT/GPL
 // ownMachines returns one host with several NVML libraries: a healthy one, and those of GPUs whose fault only NVML
 // knows.
 func ownMachines(t *testing.T) []*nvmlMachine {
-	h := hosttest.Of(t, txtar.Parse([]byte(hostFiles)))
+	h := hosttest.Host(t, txtar.Parse([]byte(hostFiles)))
 	var all []*nvmlMachine
 	for name, defines := range map[string]string{
 		"sound":            "-DHEALTH=0 -DREASONS=0 -DFABRIC=0 -DRECOVERY=0 -DCONFIDENTIAL=0 -DMODE=0",

@@ -82,20 +82,20 @@ func Read(r io.ReaderAt, size int64) (Code, error) {
 	if err != nil {
 		return Code{}, err
 	}
-	for _, s := range of(sections, fatbin) {
+	for _, s := range sectionsOfRole(sections, fatbin) {
 		if e := w.row(s); err == nil {
 			err = e
 		}
 	}
-	if len(of(sections, fatbin))+len(of(sections, pointers)) > 0 {
-		err = cmp.Or(err, w.search(of(sections, data)))
+	if len(sectionsOfRole(sections, fatbin))+len(sectionsOfRole(sections, pointers)) > 0 {
+		err = cmp.Or(err, w.search(sectionsOfRole(sections, data)))
 	}
 	list, e := w.list()
 	return count(list), cmp.Or(e, err)
 }
 
-// of returns the sections of a role.
-func of(list []section, role role) []section {
+// sectionsOfRole returns the sections of a role.
+func sectionsOfRole(list []section, role role) []section {
 	return slices.DeleteFunc(slices.Clone(list), func(s section) bool { return s.role != role })
 }
 

@@ -40,7 +40,7 @@ func FuzzRead(f *testing.F) {
 func checkCode(t *testing.T, c Code) {
 	for _, targets := range [][]Target{c.SASS, c.PTX} {
 		for i := range targets {
-			if i > 0 && byTarget(targets[i-1], targets[i]) >= 0 {
+			if i > 0 && compareTargets(targets[i-1], targets[i]) >= 0 {
 				t.Errorf("not sorted, or twice the same: %v", targets)
 			}
 		}

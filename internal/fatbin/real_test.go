@@ -63,7 +63,7 @@ func benchmark(b *testing.B, role role, read func(*walker, []section) error) {
 		w := &walker{window: window{r: r, size: info.Size(), spent: new(spent)}}
 		sections, err := w.sections()
 		if err == nil {
-			sections = of(sections, role)
+			sections = sectionsOfRole(sections, role)
 			err = read(w, sections)
 		}
 		if err != nil {

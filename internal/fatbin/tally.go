@@ -149,11 +149,11 @@ func (t tallies) targets() (sass, ptx []Target) {
 			sass = append(sass, one)
 		}
 	}
-	slices.SortFunc(sass, byTarget)
-	slices.SortFunc(ptx, byTarget)
+	slices.SortFunc(sass, compareTargets)
+	slices.SortFunc(ptx, compareTargets)
 	return sass, ptx
 }
 
-func byTarget(a, b Target) int {
+func compareTargets(a, b Target) int {
 	return cmp.Or(cmp.Compare(a.Arch, b.Arch), cmp.Compare(a.Suffix, b.Suffix))
 }

@@ -199,7 +199,7 @@ func (j *Judge) choose(p *Plan) {
 // nearestFirst orders drivers: those older than asked, newest first, then the newer ones. Without asked, the oldest
 // comes first.
 func nearestFirst(list []string, asked string) []string {
-	at := slices.IndexFunc(list, func(d string) bool { return !version.Of(d).Less(version.Of(asked)) })
+	at := slices.IndexFunc(list, func(d string) bool { return !version.ParseOrZero(d).Less(version.ParseOrZero(asked)) })
 	if asked == "" || at < 0 {
 		at = 0
 		if asked != "" {

@@ -86,7 +86,7 @@ func Compare(c Command, environment string, plan facts.Plan, before, after State
 	f.Breaks = fresh(after.Verdict, before.Verdict, verdict.Error)
 	f.Fixes = slices.DeleteFunc(fresh(before.Verdict, after.Verdict, verdict.Error), f.isOpen)
 	f.Warns = fresh(after.Verdict, before.Verdict, verdict.Warning)
-	f.Still = slices.DeleteFunc(ofSeverity(after.Verdict, verdict.Error), func(x verdict.Finding) bool {
+	f.Still = slices.DeleteFunc(findingsOfSeverity(after.Verdict, verdict.Error), func(x verdict.Finding) bool {
 		return slices.ContainsFunc(f.Breaks, func(y verdict.Finding) bool { return keyOf(x) == keyOf(y) })
 	})
 	f.Unknown = freshUnknown(after.Verdict, before.Verdict)
@@ -146,7 +146,7 @@ func release(subject string) string {
 	return words[1]
 }
 
-func ofSeverity(v verdict.Verdict, s verdict.Severity) []verdict.Finding {
+func findingsOfSeverity(v verdict.Verdict, s verdict.Severity) []verdict.Finding {
 	list := []verdict.Finding{}
 	for _, f := range v.Findings {
 		if f.Severity == s {
@@ -158,7 +158,7 @@ func ofSeverity(v verdict.Verdict, s verdict.Severity) []verdict.Finding {
 
 // fresh returns the findings of one verdict that the other one does not have, or has as something less.
 func fresh(of, than verdict.Verdict, s verdict.Severity) []verdict.Finding {
-	return slices.DeleteFunc(ofSeverity(of, s), func(x verdict.Finding) bool {
+	return slices.DeleteFunc(findingsOfSeverity(of, s), func(x verdict.Finding) bool {
 		return slices.ContainsFunc(than.Findings, func(y verdict.Finding) bool {
 			return keyOf(x) == keyOf(y) && (y.Severity == s || y.Severity == verdict.Error)
 		})

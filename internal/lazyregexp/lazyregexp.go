@@ -40,7 +40,7 @@ type compiled struct {
 	regexp *regexp.Regexp
 }
 
-func (c *compiled) of(expr string) *regexp.Regexp {
+func (c *compiled) compile(expr string) *regexp.Regexp {
 	c.once.Do(func() { c.regexp = regexp.MustCompile(expr) })
 	return c.regexp
 }
@@ -50,7 +50,7 @@ func (c *compiled) of(expr string) *regexp.Regexp {
 // which then costs nothing at the start.
 func New(expr string) *Regexp { return &Regexp{expr: expr} }
 
-func (r *Regexp) get() *regexp.Regexp { return r.read().of(r.expr) }
+func (r *Regexp) get() *regexp.Regexp { return r.read().compile(r.expr) }
 
 // read reads what the expression spells.
 func (r *Regexp) read() *compilation {
@@ -73,7 +73,7 @@ func (r *Regexp) Spelt(s string) bool {
 // matches. Each is a shorter program than all of them, and most texts have the letters of none or one.
 func (r *Regexp) may(s string) bool {
 	k := r.read()
-	return k.any(s, func(p *part) bool { return len(k.parts) == 1 || p.of(p.expr).MatchString(s) })
+	return k.any(s, func(p *part) bool { return len(k.parts) == 1 || p.compile(p.expr).MatchString(s) })
 }
 
 // any reports whether an alternative of which a text has the letters is as wanted.

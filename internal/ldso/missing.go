@@ -15,7 +15,7 @@ import (
 // is left.
 func (p *Process) MissingSymbols(o *Object, want func(Symbol) bool) ([]Symbol, error) {
 	w, missing := new(work), []reference(nil)
-	err := p.withSymbols(o, w, func(t *symbols) (err error) {
+	err := p.readSymbols(o, w, func(t *symbols) (err error) {
 		missing, err = t.undefined(want)
 		return err
 	})
@@ -23,8 +23,8 @@ func (p *Process) MissingSymbols(o *Object, want func(Symbol) bool) ([]Symbol, e
 		if err != nil || len(missing) == 0 {
 			return nil, err
 		}
-		err = p.withSymbols(lib, w, func(t *symbols) (err error) {
-			missing, err = t.without(missing)
+		err = p.readSymbols(lib, w, func(t *symbols) (err error) {
+			missing, err = t.dropDefined(missing)
 			return err
 		})
 	}
@@ -40,7 +40,7 @@ func (p *Process) boundReferences(o *Object, w *work, references []reference) ([
 	for _, ref := range references {
 		set[ref.index] = true
 	}
-	err := p.withSymbols(o, w, func(t *symbols) (err error) {
+	err := p.readSymbols(o, w, func(t *symbols) (err error) {
 		set, err = t.relocatedSymbols(set)
 		return err
 	})
@@ -59,8 +59,8 @@ func (p *Process) boundReferences(o *Object, w *work, references []reference) ([
 // Defines reports whether an object defines a symbol, of whatever version.
 func (p *Process) Defines(o *Object, name string) (bool, error) {
 	left := []reference{{Symbol: Symbol{Name: name}}}
-	err := p.withSymbols(o, new(work), func(t *symbols) (err error) {
-		left, err = t.without(left)
+	err := p.readSymbols(o, new(work), func(t *symbols) (err error) {
+		left, err = t.dropDefined(left)
 		return err
 	})
 	return len(left) == 0 && err == nil, err
@@ -77,7 +77,7 @@ type MissingVersion struct {
 // version passes, as in the loader.
 func (p *Process) MissingVersions(o *Object) ([]MissingVersion, error) {
 	w, needs := new(work), map[uint16]need(nil)
-	err := p.withSymbols(o, w, func(t *symbols) (err error) {
+	err := p.readSymbols(o, w, func(t *symbols) (err error) {
 		needs, err = t.needs()
 		return err
 	})
@@ -112,7 +112,7 @@ func (p *Process) definedVersions(o *Object, w *work) (map[string]bool, error) {
 		return names, nil
 	}
 	names := map[string]bool{}
-	err := p.withSymbols(o, w, func(t *symbols) error {
+	err := p.readSymbols(o, w, func(t *symbols) error {
 		list, err := t.definitions()
 		for _, d := range list {
 			names[d.version] = true
@@ -125,8 +125,8 @@ func (p *Process) definedVersions(o *Object, w *work) (map[string]bool, error) {
 	return names, err
 }
 
-// withSymbols opens an object's file for as long as do takes.
-func (p *Process) withSymbols(o *Object, w *work, do func(*symbols) error) error {
+// readSymbols opens an object's file for as long as do takes.
+func (p *Process) readSymbols(o *Object, w *work, do func(*symbols) error) error {
 	f, err := p.r.FS.Open(o.Real)
 	if err != nil {
 		return err
@@ -160,8 +160,8 @@ func (p *Process) scope(o *Object) []*Object {
 	return list
 }
 
-// without drops the symbols that this file defines from a list.
-func (t *symbols) without(list []reference) ([]reference, error) {
+// dropDefined drops the symbols that this file defines from a list.
+func (t *symbols) dropDefined(list []reference) ([]reference, error) {
 	if t.symtab == 0 {
 		return list, nil
 	}

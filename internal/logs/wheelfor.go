@@ -40,7 +40,7 @@ func (j *judging) chooseWheel(d *Diagnosis) ([]string, string) {
 	line := d.Lines[0].Text
 	if m := saidCUDA.FindStringSubmatch(line); m != nil && d.Cause == "driver-too-old" {
 		n, _ := strconv.Atoi(m[1])
-		want.family, want.most = n/1000, version.Of(fmt.Sprintf("%d.%d", n/1000, n%1000/10))
+		want.family, want.most = n/1000, version.ParseOrZero(fmt.Sprintf("%d.%d", n/1000, n%1000/10))
 		return want.forDriver(d.Do), ""
 	}
 	if d.Cause != "gpu-arch-missing" {
@@ -158,7 +158,7 @@ func (w wanted) forGPU(others, drivers []string) (do []string, because string) {
 		return nil, ""
 	}
 	if len(drivers) == 1 {
-		w.family = record.Tables().BranchCUDA(version.Of(drivers[0])).Major()
+		w.family = record.Tables().BranchCUDA(version.ParseOrZero(drivers[0])).Major()
 	}
 	best := w.newest()
 	if best == nil {
@@ -197,7 +197,7 @@ func better(t, than *tables.Torch) bool {
 	if a, b := t.CUDA.Major() == common, than.CUDA.Major() == common; a != b {
 		return a
 	}
-	return cmp.Or(version.Of(t.Release).Compare(version.Of(than.Release)), t.CUDA.Compare(than.CUDA)) > 0
+	return cmp.Or(version.ParseOrZero(t.Release).Compare(version.ParseOrZero(than.Release)), t.CUDA.Compare(than.CUDA)) > 0
 }
 
 // minorCompatible is the first CUDA major version all of whose releases run on every driver of that major version.

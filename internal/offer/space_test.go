@@ -65,7 +65,7 @@ func targetIn(g *pin.HostGroup, random *rand.Rand) matrix.Target {
 func driversAround(breaks []string) []string {
 	list := []string{"", "450", "525", "550", "570", "580", "620", "100.1", "999.9"}
 	for _, b := range breaks {
-		n := version.Of(b)
+		n := version.ParseOrZero(b)
 		list = append(list, b, fmt.Sprintf("%d.999.99", n.Major()-1), fmt.Sprintf("%d.%d.999", n.Major(), n.Minor()))
 		if n.Minor() > 0 {
 			list = append(list, fmt.Sprintf("%d.%d.99", n.Major(), n.Minor()-1))
@@ -121,7 +121,7 @@ func TestEngineSets(t *testing.T) {
 	if strings.Join(got, ", ") != want {
 		t.Errorf("%s, want %s", strings.Join(got, ", "), want)
 	}
-	if old, now := sets.Sets[0].Packages[0].Version, sets.Sets[2].Packages[0].Version; !version.Of(old).Less(version.Of(now)) {
+	if old, now := sets.Sets[0].Packages[0].Version, sets.Sets[2].Packages[0].Version; !version.ParseOrZero(old).Less(version.ParseOrZero(now)) {
 		t.Errorf("keep-driver has %s, newest %s", old, now)
 	}
 }

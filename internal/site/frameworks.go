@@ -45,7 +45,7 @@ func (b *builder) frameworks() error {
 				anchor = ""
 			} else {
 				b.redirect(address+r.version+"/", address+"#"+anchor)
-				if minor := version.Of(r.version).Short(); minor != r.version {
+				if minor := version.ParseOrZero(r.version).Short(); minor != r.version {
 					b.redirect(address+minor+"/", address+"#"+anchor) // the newest of it, which comes first
 				}
 				b.listed(want+" "+r.version, address+"#"+anchor, titles[want]+" "+r.version)

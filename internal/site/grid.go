@@ -147,13 +147,13 @@ func (b *builder) forward(cuda version.Number, gpu gridGPU, drivers requires.Dri
 	if chip == nil || len(drivers) == 0 || strings.HasPrefix(gpu.Words, "GTX") || strings.HasPrefix(gpu.Words, "RTX") || gpu.Words == "GB10" {
 		return ""
 	}
-	floor := version.Of(drivers[0].From)
+	floor := version.ParseOrZero(drivers[0].From)
 	for _, f := range tables.Rows[tables.Forward](b.Tables) {
 		if f.CUDA.LessShort(cuda) || chip.LastBranch.Known() && version.Int(f.Branch) > chip.LastBranch.Major() {
 			continue
 		}
 		for _, base := range f.Base {
-			if n := version.Of(base); n.Known() && n.Major() < floor.Major() && !n.Less(chip.FirstBranch) {
+			if n := version.ParseOrZero(base); n.Known() && n.Major() < floor.Major() && !n.Less(chip.FirstBranch) {
 				return f.Package
 			}
 		}
@@ -164,7 +164,7 @@ func (b *builder) forward(cuda version.Number, gpu gridGPU, drivers requires.Dri
 
 // defaultVariant returns the build of a release that plain pip install gets on a platform.
 func (b *builder) defaultVariant(release, platform string) string {
-	n := version.Of(release)
+	n := version.ParseOrZero(release)
 	short := fmt.Sprintf("%d.%d", n.Major(), n.Minor())
 	variant := ""
 	for _, d := range tables.Rows[tables.Default](b.Tables) {

@@ -86,10 +86,10 @@ func (l *ladder) end() int { return ladderLeft + len(l.Steps)*ladderStepWidth }
 
 // x returns where the branch of a driver begins.
 func (l *ladder) x(driver string) int {
-	n := version.Of(driver)
+	n := version.ParseOrZero(driver)
 	at := ladderLeft
 	for _, s := range l.Steps {
-		if branch := version.Of(s.Branch); branch.Major() < n.Major() {
+		if branch := version.ParseOrZero(s.Branch); branch.Major() < n.Major() {
 			at = s.X + s.W
 		} else if branch.Major() == n.Major() {
 			return s.X

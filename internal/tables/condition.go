@@ -100,7 +100,7 @@ func (c Condition) Mentions(name string) []version.Number {
 	for part := range strings.FieldsSeq(c.Text) {
 		if m := clauseText.FindStringSubmatch(part); m != nil && m[1] == name {
 			for _, text := range number.FindAllString(m[2], -1) {
-				list = append(list, version.Of(text))
+				list = append(list, version.ParseOrZero(text))
 			}
 		}
 	}

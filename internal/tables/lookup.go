@@ -227,7 +227,7 @@ func (t *Tables) BranchOfWindows(driver version.Number) version.Number {
 	var branch version.Number
 	for _, b := range Rows[Branch](t) {
 		if driver.Known() && version.Int(b.Branch) <= driver.Major() {
-			branch = version.Of(b.Branch)
+			branch = version.ParseOrZero(b.Branch)
 		}
 	}
 	return branch
@@ -244,10 +244,10 @@ func (t *Tables) WindowsCUDA(driver version.Number) version.Number {
 		}
 	}
 	for _, c := range Rows[CUDA](t) {
-		reach(version.Of(c.Release.Short()), c.DriverWindows)
+		reach(version.ParseOrZero(c.Release.Short()), c.DriverWindows)
 	}
 	for _, f := range Rows[Minor](t) {
-		reach(version.Of(f.Family.String()+".0"), f.DriverWindows)
+		reach(version.ParseOrZero(f.Family.String()+".0"), f.DriverWindows)
 	}
 	return cuda
 }
@@ -377,7 +377,7 @@ func (t *Tables) TensorFlow(release version.Number) *TensorFlow {
 	rows := Rows[TensorFlow](t)
 	var found *TensorFlow
 	for i := range rows {
-		r := version.Of(rows[i].Release)
+		r := version.ParseOrZero(rows[i].Release)
 		if r.Short() == release.Short() && (r.Compare(release) == 0 || found == nil) {
 			found = &rows[i]
 		}
@@ -391,7 +391,7 @@ func (t *Tables) JAX(release version.Number, cuda version.Number, platform strin
 	for i := range rows {
 		r := &rows[i]
 		ofFamily := r.Variant == fmt.Sprintf("cuda%d", cuda.Major())
-		if ofFamily && r.Platform == platform && version.Of(r.Release).Compare(release) == 0 {
+		if ofFamily && r.Platform == platform && version.ParseOrZero(r.Release).Compare(release) == 0 {
 			return r
 		}
 	}
@@ -498,7 +498,7 @@ func (t *Tables) Trait(trait, name string, release version.Number) bool {
 // compiled for the one of its day: an installer takes the newest, with which they do not load (vLLM up to 0.2.5).
 func (t *Tables) CompiledForOlder(e *Extension) bool {
 	open := func(text string) bool { return strings.HasPrefix(text, ">") && !strings.Contains(text, "<") }
-	return slices.ContainsFunc(e.Torch, open) && !t.Trait("stable-abi", e.Package, version.Of(e.Release)) &&
+	return slices.ContainsFunc(e.Torch, open) && !t.Trait("stable-abi", e.Package, version.ParseOrZero(e.Release)) &&
 		t.Trait("compiled", e.Package, version.Number{}) && t.Trait("pins-torch", e.Package, version.Number{})
 }
 

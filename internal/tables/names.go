@@ -43,7 +43,7 @@ func (t *Tables) WheelOf(library string, cuda version.Number) string {
 		if own != stem && !strings.HasPrefix(stem, own+"_") || len(l.Pip) == 0 {
 			continue
 		}
-		if wheel == "" || version.Of(l.CUDA[0]).Major() <= cuda.Major() {
+		if wheel == "" || version.ParseOrZero(l.CUDA[0]).Major() <= cuda.Major() {
 			wheel, _, _ = strings.Cut(strings.TrimPrefix(l.Pip[0], "nvidia-"), "-cu1")
 		}
 	}

@@ -54,7 +54,7 @@ func (t *Tables) indexProductNames() map[string][]*Product {
 // or of every branch, where its own branch's READMEs do not list the product either.
 func (p *Product) Before(driver version.Number) (first version.Number, older bool) {
 	for _, text := range p.Noted {
-		if noted := version.Of(text); noted.Major() == driver.Major() {
+		if noted := version.ParseOrZero(text); noted.Major() == driver.Major() {
 			return noted, driver.Parts() > 1 && driver.Less(noted)
 		}
 	}
@@ -71,7 +71,7 @@ func (p *Product) Disputed(driver version.Number) (asked version.Number, dispute
 	first := p.firstNoted()
 	for _, word := range p.Noted {
 		text, disputed := strings.CutPrefix(word, "?")
-		if asked := version.Of(text); disputed && first.Known() && !driver.Less(first) && driver.Less(asked) {
+		if asked := version.ParseOrZero(text); disputed && first.Known() && !driver.Less(first) && driver.Less(asked) {
 			return asked, true
 		}
 	}
@@ -82,7 +82,7 @@ func (p *Product) firstNoted() version.Number {
 	if len(p.Noted) == 0 {
 		return version.Number{}
 	}
-	return version.Of(p.Noted[0])
+	return version.ParseOrZero(p.Noted[0])
 }
 
 // Unlisted reports whether the READMEs prove that a driver does not know the product, and names the first of its branch
@@ -90,7 +90,7 @@ func (p *Product) firstNoted() version.Number {
 func (p *Product) Unlisted(driver version.Number) (first, last version.Number, unlisted bool) {
 	for _, word := range p.Listed {
 		text, none := strings.CutPrefix(word, ">")
-		at := version.Of(text)
+		at := version.ParseOrZero(text)
 		switch {
 		case at.Major() != driver.Major():
 		case none:
@@ -109,15 +109,15 @@ func (p *Product) KnownFrom(t *Tables) version.Number {
 		return first
 	}
 	for _, word := range p.Listed {
-		if first := version.Of(word); first.Known() {
+		if first := version.ParseOrZero(word); first.Known() {
 			return first
 		}
 	}
-	last := version.Of(strings.TrimPrefix(p.Listed[len(p.Listed)-1], ">"))
+	last := version.ParseOrZero(strings.TrimPrefix(p.Listed[len(p.Listed)-1], ">"))
 	branches := Rows[Branch](t)
 	after := func(b Branch) bool { return version.Int(b.Branch) > last.Major() }
 	if i := slices.IndexFunc(branches, after); last.Known() && i >= 0 {
-		return version.Of(branches[i].Branch)
+		return version.ParseOrZero(branches[i].Branch)
 	}
 	return version.Number{}
 }
@@ -149,7 +149,7 @@ func (t *Tables) instances() error {
 func (p *Product) Mentioned() []version.Number {
 	var list []version.Number
 	for _, word := range append(slices.Clone(p.Noted), p.Listed...) {
-		if v := version.Of(strings.TrimPrefix(word, ">")); v.Known() {
+		if v := version.ParseOrZero(strings.TrimPrefix(word, ">")); v.Known() {
 			list = append(list, v)
 		}
 	}

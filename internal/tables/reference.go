@@ -38,7 +38,7 @@ var references = []reference{
 
 // knowsCUDA compares the release's first two parts; a family alone ("12") is known by any of its releases.
 func knowsCUDA(t *Tables, text string) bool {
-	v := version.Of(text)
+	v := version.ParseOrZero(text)
 	return slices.ContainsFunc(Rows[CUDA](t), func(c CUDA) bool {
 		return c.Release.Short() == v.Short() || v.Parts() == 1 && c.Release.Major() == v.Major()
 	})
@@ -47,7 +47,7 @@ func knowsCUDA(t *Tables, text string) bool {
 // knowsOldCUDA lets images be of CUDA releases before the first of the table.
 func knowsOldCUDA(t *Tables, text string) bool {
 	rows := Rows[CUDA](t)
-	return knowsCUDA(t, text) || len(rows) > 0 && version.Of(text).Less(rows[0].Release)
+	return knowsCUDA(t, text) || len(rows) > 0 && version.ParseOrZero(text).Less(rows[0].Release)
 }
 
 // knowsAnyCUDA lets a package be known to need none.

@@ -105,7 +105,7 @@ type Extension struct {
 func (e *Extension) IsFor(platform string) bool { return e.Platform == "" || e.Platform == platform }
 
 // Family returns the CUDA that a release is built for, where it is built for one.
-func (e *Extension) Family() version.Number { return version.Of(strings.Join(e.CUDA, " ")) }
+func (e *Extension) Family() version.Number { return version.ParseOrZero(strings.Join(e.CUDA, " ")) }
 
 // ownIndexes are the package indexes of projects, by release and variant.
 var ownIndexes = map[string]string{"vllm": "https://wheels.vllm.ai/%s/%s"}

@@ -20,7 +20,7 @@ func ParseCapability(text string) (Capability, error) {
 }
 
 // Number returns the capability as a dotted number, for ranges; not known where it is not.
-func (c Capability) Number() Number { return Of(c.String()) }
+func (c Capability) Number() Number { return ParseOrZero(c.String()) }
 
 func (c Capability) String() string {
 	if !c.Known() {

@@ -90,20 +90,20 @@ func TestRanges(t *testing.T) {
 			continue
 		}
 		for _, v := range strings.Fields(c.in) {
-			if !r.Has(Of(v)) {
+			if !r.Has(ParseOrZero(v)) {
 				t.Errorf("%s does not have %s", text, v)
 			}
 		}
 		for _, v := range strings.Fields(c.out) {
-			if r.Has(Of(v)) {
+			if r.Has(ParseOrZero(v)) {
 				t.Errorf("%s has %s", text, v)
 			}
 		}
 	}
-	if r, err := ParseRange("new"); err == nil || r.Has(Of("1.0")) {
+	if r, err := ParseRange("new"); err == nil || r.Has(ParseOrZero("1.0")) {
 		t.Errorf("%q is a range: %v", "new", err)
 	}
-	if err := (Range{}).Valid(); err != nil || !(Range{}).Has(Of("1.0")) {
+	if err := (Range{}).Valid(); err != nil || !(Range{}).Has(ParseOrZero("1.0")) {
 		t.Errorf("the zero Range does not have every version: %v", err)
 	}
 }

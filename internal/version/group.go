@@ -74,7 +74,7 @@ func (g *Group) add(target string) {
 		return
 	}
 	g.PTX = append(g.PTX, name)
-	g.ISA[name] = Of(isa)
+	g.ISA[name] = ParseOrZero(isa)
 }
 
 // MarshalText writes them back.

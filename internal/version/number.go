@@ -49,8 +49,8 @@ func numberOf(text string) string {
 	return strings.TrimRight(text[:end], ".")
 }
 
-// Of does what Parse does for text that may be anything: it then returns the zero Number.
-func Of(text string) Number {
+// ParseOrZero does what Parse does for text that may be anything: it then returns the zero Number.
+func ParseOrZero(text string) Number {
 	v, err := Parse(text)
 	if err != nil {
 		return Number{}
@@ -112,7 +112,7 @@ func (v Number) Next() Number {
 	if !v.Known() {
 		return v
 	}
-	return Of(fmt.Sprintf("%d.%d.%02d", v.parts[0], v.parts[1], v.parts[2]+1))
+	return ParseOrZero(fmt.Sprintf("%d.%d.%02d", v.parts[0], v.parts[1], v.parts[2]+1))
 }
 
 // Read reads a table's cell; an empty one is not known.
@@ -188,4 +188,4 @@ func (r *Range) UnmarshalText(text []byte) error {
 func (r Range) MarshalText() ([]byte, error) { return []byte(r.text), nil }
 
 // CompareTexts orders dotted numbers that are still text.
-func CompareTexts(a, b string) int { return Of(a).Compare(Of(b)) }
+func CompareTexts(a, b string) int { return ParseOrZero(a).Compare(ParseOrZero(b)) }

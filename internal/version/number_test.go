@@ -21,7 +21,7 @@ func TestParse(t *testing.T) {
 // TestShort: a CUDA release has two parts, a family one.
 func TestShort(t *testing.T) {
 	for text, want := range map[string]string{"12.6.3": "12.6", "12.6": "12.6", "12.0": "12.0", "12": "12"} {
-		if got := Of(text).Short(); got != want {
+		if got := ParseOrZero(text).Short(); got != want {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
 	}

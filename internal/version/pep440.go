@@ -50,7 +50,7 @@ func (r Release) LocalCUDA() (Number, bool) {
 		return Number{}, false
 	}
 	digits := m[1]
-	return Of(digits[:len(digits)-1] + "." + digits[len(digits)-1:]), true
+	return ParseOrZero(digits[:len(digits)-1] + "." + digits[len(digits)-1:]), true
 }
 
 var (
@@ -66,9 +66,9 @@ func (r Release) Compiled() (cuda, torch Number) {
 	if m == nil {
 		return Number{}, Number{}
 	}
-	torch = Of(m[1] + m[3] + m[5] + "." + m[2] + m[4] + m[6])
+	torch = ParseOrZero(m[1] + m[3] + m[5] + "." + m[2] + m[4] + m[6])
 	if m := compiledCUDA.FindStringSubmatch(r.Local); m != nil {
-		cuda = Of(strings.TrimSuffix(m[1]+"."+m[2], "."))
+		cuda = ParseOrZero(strings.TrimSuffix(m[1]+"."+m[2], "."))
 	}
 	return cuda, torch
 }

@@ -80,7 +80,7 @@ func parseConstraint(text string) (constraint, error) {
 		return constraint{}, fmt.Errorf("%q is not a constraint", text)
 	}
 	value := strings.TrimLeft(text[at:], "<>=!")
-	c := constraint{strings.ToLower(text[:at]), strings.TrimSuffix(text[at:], value), value, Of(value)}
+	c := constraint{strings.ToLower(text[:at]), strings.TrimSuffix(text[at:], value), value, ParseOrZero(value)}
 	if value == "" || !slices.Contains([]string{"=", "!=", "<", "<=", ">", ">="}, c.operator) {
 		return constraint{}, fmt.Errorf("%q is not a constraint", text)
 	}

@@ -4,7 +4,7 @@ import "testing"
 
 // TestRequirement holds expressions against one GPU and its driver.
 func TestRequirement(t *testing.T) {
-	l4 := Properties{CUDA: Of("12.4"), Driver: Of("550.54.15"), Arch: Of("8.9"), Brand: "tesla"}
+	l4 := Properties{CUDA: ParseOrZero("12.4"), Driver: ParseOrZero("550.54.15"), Arch: ParseOrZero("8.9"), Brand: "tesla"}
 	unbranded, nothing, without := l4, Properties{}, Properties{CUDA: l4.CUDA, Driver: l4.Driver, NoGPU: true}
 	unbranded.Brand = ""
 	tests := []struct {

@@ -75,7 +75,7 @@ func (g *HostGroup) On(driver string) int {
 	}
 	n := g.Bands[0].Answer
 	for _, b := range g.Bands {
-		if b.From != "" && version.Of(driver).Less(version.Of(b.From)) {
+		if b.From != "" && version.ParseOrZero(driver).Less(version.ParseOrZero(b.From)) {
 			break
 		}
 		n = b.Answer

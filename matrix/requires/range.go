@@ -16,7 +16,7 @@ type Range struct {
 
 // Has reports whether a driver is in the range.
 func (r Range) Has(driver version.Number) bool {
-	return driver.Known() && !driver.Less(version.Of(r.From)) && (r.Before == "" || driver.Less(version.Of(r.Before)))
+	return driver.Known() && !driver.Less(version.ParseOrZero(r.From)) && (r.Before == "" || driver.Less(version.ParseOrZero(r.Before)))
 }
 
 // Drivers is a set of drivers, as ranges from the oldest on.
@@ -24,7 +24,7 @@ type Drivers []Range
 
 // Has reports whether a driver is in the set.
 func (d Drivers) Has(driver string) bool {
-	return slices.ContainsFunc(d, func(r Range) bool { return r.Has(version.Of(driver)) })
+	return slices.ContainsFunc(d, func(r Range) bool { return r.Has(version.ParseOrZero(driver)) })
 }
 
 // Any reports whether the set contains every driver.
@@ -36,10 +36,10 @@ func intersect(a, b Drivers) Drivers {
 	for _, x := range a {
 		for _, y := range b {
 			r := Range{From: later(x.From, y.From), Before: x.Before}
-			if r.Before == "" || y.Before != "" && version.Of(y.Before).Less(version.Of(r.Before)) {
+			if r.Before == "" || y.Before != "" && version.ParseOrZero(y.Before).Less(version.ParseOrZero(r.Before)) {
 				r.Before = y.Before
 			}
-			if r.Before == "" || version.Of(r.From).Less(version.Of(r.Before)) || r.From == "" {
+			if r.Before == "" || version.ParseOrZero(r.From).Less(version.ParseOrZero(r.Before)) || r.From == "" {
 				list = append(list, r)
 			}
 		}
@@ -55,9 +55,9 @@ func union(a, b Drivers) Drivers {
 	for _, r := range all {
 		last := len(list) - 1
 		switch {
-		case last < 0 || list[last].Before != "" && version.Of(list[last].Before).Less(version.Of(r.From)):
+		case last < 0 || list[last].Before != "" && version.ParseOrZero(list[last].Before).Less(version.ParseOrZero(r.From)):
 			list = append(list, r)
-		case list[last].Before != "" && (r.Before == "" || version.Of(list[last].Before).Less(version.Of(r.Before))):
+		case list[last].Before != "" && (r.Before == "" || version.ParseOrZero(list[last].Before).Less(version.ParseOrZero(r.Before))):
 			list[last].Before = r.Before
 		}
 	}
@@ -81,7 +81,7 @@ func subtract(list, others Drivers) Drivers {
 
 // later returns the later of two range ends.
 func later(a, b string) string {
-	if version.Of(a).Less(version.Of(b)) {
+	if version.ParseOrZero(a).Less(version.ParseOrZero(b)) {
 		return b
 	}
 	return a
@@ -107,7 +107,7 @@ func (d Drivers) On(arch string) string {
 func (r Range) String() string { return r.on("") }
 
 func (r Range) on(arch string) string {
-	from, before := r.From, version.Of(r.Before)
+	from, before := r.From, version.ParseOrZero(r.Before)
 	// A requirement is read without tables. TestFloorIsPrintedAlike compares this with CUDA 13's row. NVIDIA names no
 	// release of branch 580 for Windows.
 	if from == "580" && !strings.HasPrefix(arch, "win_") {
@@ -125,7 +125,7 @@ func (r Range) on(arch string) string {
 		return "< " + r.Before
 	case !endsBranch(before):
 		return ">= " + from + " and < " + r.Before
-	case version.Of(r.From).Major() == last:
+	case version.ParseOrZero(r.From).Major() == last:
 		return fmt.Sprintf(">= %s of branch %d", from, last)
 	}
 	return fmt.Sprintf("%s to branch %d", from, last)

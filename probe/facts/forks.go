@@ -23,4 +23,4 @@ func (f *Facts) OnPython(python string) {
 }
 
 // patchless reports whether a Python is named without its patch release, so that it may be any of them.
-func patchless(python string) bool { return version.Of(python).Parts() == 2 }
+func patchless(python string) bool { return version.ParseOrZero(python).Parts() == 2 }

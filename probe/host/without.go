@@ -5,9 +5,9 @@ import (
 	"path"
 )
 
-// Without returns the same host as it would be if some files and directories were gone: those at these resolved paths,
+// Omit returns the same host as it would be if some files and directories were gone: those at these resolved paths,
 // and all beneath them. Nothing is changed.
-func (h *Host) Without(gone map[string]bool) *Host {
+func (h *Host) Omit(gone map[string]bool) *Host {
 	h = h.Fresh()
 	h.removed = gone
 	return h

@@ -70,7 +70,7 @@ func TestCompare(t *testing.T) {
 		"new":       {[]offender{{key: a}, {key: a}, {b, "b/b.go:3", "wrong"}}, true, `b has 1 offenders of rule "doc", 0 are listed:` + "\n  b/b.go:3: wrong\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := compare(tt.found, map[key]int{a: 2})
+			got := compare(tt.found, map[key]allowance{a: {2, "old"}})
 			if got.worse != tt.worse || got.text != tt.text {
 				t.Errorf("worse %v, %q", got.worse, got.text)
 			}
@@ -78,14 +78,14 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestList writes a list and reads it again, and refuses a damaged one.
+// TestList reads a list and writes it again, and refuses a damaged one.
 func TestList(t *testing.T) {
-	const text = "a,doc,2\nb,name,1\n"
+	const text = "a,doc,2,old\nb,name,1,\"short, and known\"\n"
 	list, err := parseList(text)
-	if err != nil || formatList(list) != text {
-		t.Errorf("%v, %v", list, err)
+	if got := formatList(map[key]int{{"a", "doc"}: 2, {"b", "name"}: 1}, list); err != nil || got != text {
+		t.Errorf("%v, %q, want %q", err, got, text)
 	}
-	for _, damaged := range []string{"a,doc\n", "a,doc,many\n"} {
+	for _, damaged := range []string{"a,doc,2\n", "a,doc,2,\n", "a,doc,many,old\n"} {
 		if _, err := parseList(damaged); err == nil {
 			t.Errorf("%q was read", strings.TrimSpace(damaged))
 		}

@@ -41,7 +41,7 @@ func guards(changes []artefact.Change) []string {
 func danger(column, old, changed string) string {
 	switch {
 	case slices.Contains(floors, column):
-		before, after := version.Of(old), version.Of(changed)
+		before, after := version.ParseOrZero(old), version.ParseOrZero(changed)
 		if before.Known() && (!after.Known() || after.Less(before)) {
 			return fmt.Sprintf("%s falls from %s to %q", column, old, changed)
 		}

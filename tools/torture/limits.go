@@ -42,7 +42,7 @@ func (b *bench) install(dir string, lacking ...string) error {
 	if err != nil {
 		return err
 	}
-	return write(filepath.Join(b.dir, dir, "libnvidia-ml.so.1"), without(fake, lacking))
+	return write(filepath.Join(b.dir, dir, "libnvidia-ml.so.1"), dropFunctions(fake, lacking))
 }
 
 // limitCases remove resources that a container or a shell can remove.

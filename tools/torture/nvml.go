@@ -68,8 +68,8 @@ func functions(library string) ([]string, error) {
 	return names, nil
 }
 
-// without returns the library less some functions: under another name the loader's hash table does not find them.
-func without(library []byte, functions []string) []byte {
+// dropFunctions returns the library less some functions: under another name the loader's hash table does not find them.
+func dropFunctions(library []byte, functions []string) []byte {
 	library = bytes.Clone(library)
 	for _, name := range functions {
 		at := bytes.Index(library, []byte("\x00"+name+"\x00"))
@@ -101,11 +101,11 @@ func nvmlCases(b *bench) ([]testCase, error) {
 		list = append(list, nvmlCase{name: orders, library: fake, orders: orders})
 	}
 	for _, name := range b.prepared.symbols {
-		list = append(list, nvmlCase{name: "no " + name, library: without(fake, []string{name})})
+		list = append(list, nvmlCase{name: "no " + name, library: dropFunctions(fake, []string{name})})
 	}
 	for branch, lacking := range branches {
 		for _, gpus := range []string{"0", "1", "8", "16"} {
-			list = append(list, nvmlCase{name: branch + " with " + gpus + " GPUs", library: without(fake, lacking),
+			list = append(list, nvmlCase{name: branch + " with " + gpus + " GPUs", library: dropFunctions(fake, lacking),
 				orders: "nvmlDeviceGetCount_v2=value:" + gpus})
 		}
 	}

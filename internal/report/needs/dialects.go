@@ -74,7 +74,7 @@ func (r Requires) capabilities(arch string) []requires.Capability {
 
 // semanticVersion formats a version for semantic versioning: three parts, no leading zeros.
 func semanticVersion(text string) string {
-	v := version.Of(text)
+	v := version.ParseOrZero(text)
 	parts := strings.Split(text, ".")
 	for len(parts) < 3 {
 		parts = append(parts, "0")

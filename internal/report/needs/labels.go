@@ -143,8 +143,8 @@ func quote(text string) string { return strconv.Quote(text) }
 func driverTerms(ranges requires.Drivers) [][]expression {
 	var all [][]expression
 	for _, r := range ranges {
-		for _, from := range fromTerms(version.Of(r.From)) {
-			for _, before := range beforeTerms(version.Of(r.Before)) {
+		for _, from := range fromTerms(version.ParseOrZero(r.From)) {
+			for _, before := range beforeTerms(version.ParseOrZero(r.Before)) {
 				all = append(all, append(slices.Clone(from), before...))
 			}
 		}
@@ -196,7 +196,7 @@ func sideTerms(v version.Number, operator string, itself bool) [][]expression {
 func installerVariables(r Requires) (spelling, error) {
 	var cuda version.Number
 	for _, b := range r.Builds {
-		if v := version.Of(b.CUDA); b.Counts && cuda.Less(v) {
+		if v := version.ParseOrZero(b.CUDA); b.Counts && cuda.Less(v) {
 			cuda = v
 		}
 	}

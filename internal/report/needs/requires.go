@@ -197,7 +197,7 @@ func hostWords(groups []hostGroup) string {
 		capabilities = append(capabilities, g.capabilities...)
 		if first := g.drivers[0]; first.From != "" {
 			differ = differ || least.From != "" && first.From != least.From
-			if least.From == "" || version.Of(first.From).Less(version.Of(least.From)) {
+			if least.From == "" || version.ParseOrZero(first.From).Less(version.ParseOrZero(least.From)) {
 				least, arch = requires.Range{From: first.From}, g.arch
 			}
 		}

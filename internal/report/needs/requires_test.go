@@ -229,7 +229,7 @@ func celHolds(t *testing.T, one string, h host) bool {
 var affinityLine = regexp.MustCompile(`\{key: (\S+), operator: (In|NotIn|Gt|Lt|DoesNotExist)(?:, values: \[(.*)\])?\}`)
 
 func readAffinity(t *testing.T, text string, h host) bool {
-	v, major, minor := version.Of(h.driver), "", ""
+	v, major, minor := version.ParseOrZero(h.driver), "", ""
 	major, minor, _ = strings.Cut(h.capability, ".")
 	parts := append(strings.Split(h.driver, "."), "", "")
 	labels := map[string]string{"kubernetes.io/arch": map[string]string{"x86_64": "amd64", "aarch64": "arm64"}[h.arch],

@@ -105,7 +105,7 @@ func (a Answer) Narrow(framework []version.Number) Answer {
 // saidOf answers from the package's own files. A report may name a CUDA version and a build for another device: then the
 // device of the build counts.
 func saidOf(_ *tables.Tables, p Package) Answer {
-	a := Exactly(version.Of(p.Said), Files)
+	a := Exactly(version.ParseOrZero(p.Said), Files)
 	switch {
 	case p.Accelerator != "":
 		a.Device, a.By = p.Accelerator, Files
@@ -127,7 +127,7 @@ func localOf(_ *tables.Tables, p Package) Answer {
 		return Exactly(compiled, Local)
 	}
 	if post := paddleCUDA.FindStringSubmatch(p.Version); post != nil && p.Name == "paddlepaddle-gpu" {
-		return Exactly(version.Of(post[1]+"."+post[2]), Local)
+		return Exactly(version.ParseOrZero(post[1]+"."+post[2]), Local)
 	}
 	switch local := p.Release.Local; {
 	case local == "cpu" || strings.HasPrefix(local, "cpu.") || local == "xpu":
@@ -156,7 +156,7 @@ func rowOf(_ *tables.Tables, p Package) Answer {
 	for _, r := range p.Rows {
 		for _, text := range r.CUDA {
 			none = none || text == "none"
-			v := version.Of(text)
+			v := version.ParseOrZero(text)
 			families[v.Major()] = true
 			if !v.Known() {
 				continue
@@ -184,7 +184,7 @@ func family(cuda version.Number) version.Number {
 	if !cuda.Known() {
 		return version.Number{}
 	}
-	return version.Of(strconv.Itoa(cuda.Major()))
+	return version.ParseOrZero(strconv.Itoa(cuda.Major()))
 }
 
 // codeOf answers for a package with the runtime linked in: the major version of the first CUDA that can generate the PTX
@@ -192,7 +192,7 @@ func family(cuda version.Number) version.Number {
 func codeOf(t *tables.Tables, p Package) Answer {
 	var newest version.Number
 	for _, isa := range p.PTX {
-		if v := version.Of(isa); !newest.Known() || newest.Less(v) {
+		if v := version.ParseOrZero(isa); !newest.Known() || newest.Less(v) {
 			newest = v
 		}
 	}
@@ -247,8 +247,8 @@ func pairedTorch(t *tables.Tables, name string, release version.Number) version.
 	}
 	for _, r := range tables.Rows[tables.Torch](t) {
 		paired := map[string]string{"torchvision": r.Torchvision, "torchaudio": r.Torchaudio}[name]
-		torch := version.Of(r.Release)
-		if paired != "" && version.Of(paired).Compare(release) == 0 && (!first.Known() || torch.Less(first)) {
+		torch := version.ParseOrZero(r.Release)
+		if paired != "" && version.ParseOrZero(paired).Compare(release) == 0 && (!first.Known() || torch.Less(first)) {
 			first = torch
 		}
 	}
@@ -257,7 +257,7 @@ func pairedTorch(t *tables.Tables, name string, release version.Number) version.
 
 func listedOf(t *tables.Tables, p Package) Answer {
 	rows := tables.RowsOf[tables.Package](t, p.Name)
-	if p.Installed || len(rows) == 0 || p.Version != "" && version.Of(p.Version).Less(rows[0].Release) {
+	if p.Installed || len(rows) == 0 || p.Version != "" && version.ParseOrZero(p.Version).Less(rows[0].Release) {
 		return Answer{}
 	}
 	return Exactly(rows[0].CUDA, Listed)
@@ -272,7 +272,7 @@ func nameOf(_ *tables.Tables, p Package) Answer {
 	if f == nil {
 		return Answer{}
 	}
-	return Exactly(version.Of(strings.TrimSuffix(f[1]+"."+strings.Trim(f[2], "0"), ".")), Name)
+	return Exactly(version.ParseOrZero(strings.TrimSuffix(f[1]+"."+strings.Trim(f[2], "0"), ".")), Name)
 }
 
 // FamilyExtra matches extras that tell a CUDA family, "cuda12x", "cu128", or that the GPU is asked for.
@@ -281,7 +281,7 @@ var FamilyExtra = lazyregexp.New(`^(?:cu(?:da)?-?(\d\d)?\d?x?|gpu)$`)
 func extraOf(_ *tables.Tables, p Package) Answer {
 	for _, extra := range p.Extras {
 		if f := FamilyExtra.FindStringSubmatch(extra); f != nil && f[1] != "" {
-			return Exactly(version.Of(f[1]), Extra)
+			return Exactly(version.ParseOrZero(f[1]), Extra)
 		}
 	}
 	return Answer{}

@@ -12,7 +12,7 @@ func TestOf(t *testing.T) {
 	numbers := func(list ...string) func() []version.Number {
 		return func() (out []version.Number) {
 			for _, text := range list {
-				out = append(out, version.Of(text))
+				out = append(out, version.ParseOrZero(text))
 			}
 			return out
 		}

@@ -38,13 +38,13 @@ func FindImage(t *tables.Tables, name, tag string) (Answer, *tables.Container) {
 	}
 	if IsCUDAImage(name) {
 		if f := baseCUDA.FindStringSubmatch(tag); f != nil {
-			return Exactly(version.Of(f[1]), Tag), nil
+			return Exactly(version.ParseOrZero(f[1]), Tag), nil
 		}
 		return Answer{}, nil
 	}
 	if f := imageCUDA.FindStringSubmatch(tag); f != nil {
 		digits := strings.ReplaceAll(f[1], ".", "")
-		return Exactly(version.Of(digits[:2]+"."+digits[2:]), Tag), nil
+		return Exactly(version.ParseOrZero(digits[:2]+"."+digits[2:]), Tag), nil
 	}
 	if cuda := monthlyCUDA(t, name, tag); cuda.Known() {
 		return Exactly(cuda, Image), nil
@@ -88,7 +88,7 @@ func tensorflowCUDA(t *tables.Tables, name, tag string) version.Number {
 	if release == nil || name != "tensorflow/tensorflow" {
 		return version.Number{}
 	}
-	if row := t.TensorFlow(version.Of(release[1])); row != nil {
+	if row := t.TensorFlow(version.ParseOrZero(release[1])); row != nil {
 		return row.CUDA
 	}
 	return version.Number{}

@@ -58,7 +58,7 @@ func (x pair) packageABI() (abi, how string) {
 	for _, text := range asked {
 		v := exactly(text)
 		if !v.Known() && strings.HasPrefix(text, ">") { // an engine's open range begins with the torch of its day
-			v = version.Of(strings.TrimLeft(text, ">= "))
+			v = version.ParseOrZero(strings.TrimLeft(text, ">= "))
 		}
 		if !v.Known() {
 			continue

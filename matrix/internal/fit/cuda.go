@@ -107,7 +107,7 @@ func describeCUDA(a cudaof.Answer) string {
 
 // join formats a list for a sentence: "12.6 or 12.8", "11.7 to 12.8".
 func join(list []string) string {
-	slices.SortFunc(list, func(a, b string) int { return version.Of(a).Compare(version.Of(b)) })
+	slices.SortFunc(list, func(a, b string) int { return version.ParseOrZero(a).Compare(version.ParseOrZero(b)) })
 	switch len(list) {
 	case 0:
 		return ""

@@ -112,12 +112,12 @@ type Target struct {
 	GPUs   []version.Capability // empty where there is none
 }
 
-// Of compares a package with a torch. If several rows may describe the package, the one that fits best counts: a
+// Compare compares a package with a torch. If several rows may describe the package, the one that fits best counts: a
 // difference is certain only if all of them differ. If nothing shows which row it is and only some differ, the result
 // is unknown.
-func Of(t *tables.Tables, torch Torch, p Package, target Target) Result {
+func Compare(t *tables.Tables, torch Torch, p Package, target Target) Result {
 	if len(p.Rows) < 2 {
-		return of(t, torch, p, target)
+		return compareRow(t, torch, p, target)
 	}
 	var best, worst Result
 	var all []Result
@@ -127,7 +127,7 @@ func Of(t *tables.Tables, torch Torch, p Package, target Target) Result {
 		if p.CUDA.By == cudaof.Row {
 			one.CUDA = cudaof.Find(t, cudaof.Package{Name: p.Name, Release: p.Release, Rows: one.Rows})
 		}
-		r := of(t, torch, one, target)
+		r := compareRow(t, torch, one, target)
 		if i == 0 || compare(r, best) < 0 {
 			best = r
 		}
@@ -185,8 +185,8 @@ func compare(a, b Result) int {
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(sum(a), sum(b)))
 }
 
-// of compares a package that has at most one row.
-func of(t *tables.Tables, torch Torch, p Package, target Target) Result {
+// compareRow compares a package that has at most one row.
+func compareRow(t *tables.Tables, torch Torch, p Package, target Target) Result {
 	x := pair{t, torch, p, target}
 	return Result{x.release(), x.cuda(), x.abi(), x.python(), x.platform(), x.code()}
 }

@@ -49,8 +49,8 @@ func (x pair) asked() (list, source []string) {
 	}
 	var least version.Number
 	for _, r := range tables.Rows[tables.Torch](x.t) {
-		paired, torch := companionOf(&r, x.p.Name), version.Of(r.Release)
-		if paired == "" || version.Of(paired).Compare(x.p.Release.Number) != 0 || slices.Contains(list, r.Release) {
+		paired, torch := companionOf(&r, x.p.Name), version.ParseOrZero(r.Release)
+		if paired == "" || version.ParseOrZero(paired).Compare(x.p.Release.Number) != 0 || slices.Contains(list, r.Release) {
 			continue
 		}
 		list, source = append(list, r.Release), r.Source
@@ -103,7 +103,7 @@ func exact(asked []string) bool {
 }
 
 // exactly returns the release that a row's text names: 2.9.0 for "2.9.0" and for "==2.9.0". It is unknown for a range.
-func exactly(text string) version.Number { return version.Of(strings.TrimPrefix(text, "==")) }
+func exactly(text string) version.Number { return version.ParseOrZero(strings.TrimPrefix(text, "==")) }
 
 // unless returns the state for a torch that is, or is not, the release that the package asks for.
 func (x pair) unless(taken bool) State {
@@ -125,7 +125,7 @@ func (x pair) unless(taken bool) State {
 // olderThanAsked reports whether torch is older than every release that the package is for.
 func (x pair) olderThanAsked() bool {
 	return !slices.ContainsFunc(x.releases(), func(text string) bool {
-		return !x.torch.Release.Number.LessShort(version.Of(strings.TrimLeft(text, "=>~ ")))
+		return !x.torch.Release.Number.LessShort(version.ParseOrZero(strings.TrimLeft(text, "=>~ ")))
 	})
 }
 
@@ -140,7 +140,7 @@ func (x pair) insideRange(asked []string) (State, string) {
 		return err == nil && !slices.ContainsFunc([]string{next + ".0", before + ".0", before + ".99"}, taken.Has)
 	}
 	least := func(text string) bool {
-		return strings.HasPrefix(text, ">") && version.Of(strings.TrimLeft(text, ">= ")).Short() == n.Short()
+		return strings.HasPrefix(text, ">") && version.ParseOrZero(strings.TrimLeft(text, ">= ")).Short() == n.Short()
 	}
 	if slices.ContainsFunc(asked, only) || slices.ContainsFunc(asked, least) || x.trait("stable-abi") {
 		return Compared, ""

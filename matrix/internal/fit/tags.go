@@ -46,13 +46,13 @@ var pythonTag = lazyregexp.New(`^(cp|py)(\d)(\d*)$`)
 // and so is one with the stable ABI.
 func (g Tags) takesPython(python string) bool {
 	threads := strings.HasSuffix(python, "t")
-	want := version.Of(strings.TrimSuffix(python, "t"))
+	want := version.ParseOrZero(strings.TrimSuffix(python, "t"))
 	for tag := range strings.SplitSeq(g.Python, ".") {
 		m := pythonTag.FindStringSubmatch(tag)
 		if m == nil {
 			continue
 		}
-		have := version.Of(strings.TrimSuffix(m[2]+"."+m[3], "."))
+		have := version.ParseOrZero(strings.TrimSuffix(m[2]+"."+m[3], "."))
 		floor := slices.Contains(strings.Split(g.ABI, "."), "none") || slices.Contains(strings.Split(g.ABI, "."), "abi3")
 		switch {
 		case have.Major() != want.Major():

@@ -37,7 +37,7 @@ func (m *Machine) ArchivedDrivers() []Archived {
 			continue
 		}
 		for _, release := range one.Versions {
-			v, flavour := version.Of(release), archivedFlavour(one)
+			v, flavour := version.ParseOrZero(release), archivedFlavour(one)
 			switch i := slices.IndexFunc(list, func(a Archived) bool { return a.Number.Compare(v) == 0 }); {
 			case i < 0:
 				list = append(list, Archived{Number: v, Path: one.Path, Flavour: flavour, brings: one.Brings})

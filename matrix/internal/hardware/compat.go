@@ -54,7 +54,7 @@ func (m *Machine) layCompat() {
 		return
 	}
 	c := &m.Facts.Driver.Compat[i]
-	f := Forward{Compat: c, Number: version.Of(c.Version), Source: []string{forwardSource}}
+	f := Forward{Compat: c, Number: version.ParseOrZero(c.Version), Source: []string{forwardSource}}
 	// A library of the driver's own release changes nothing, wherever it is.
 	if m.kmd.Version.Known() && f.Number.Compare(m.kmd.Version) == 0 {
 		return
@@ -62,7 +62,7 @@ func (m *Machine) layCompat() {
 	if v := m.kmd.Version; v.Known() {
 		m.kmd.CUDA, m.kmd.CUDASeen = m.Tables.BranchCUDA(v), false
 	}
-	f.Base, f.CUDANumber = m.kmd, version.Of(c.CUDA)
+	f.Base, f.CUDANumber = m.kmd, version.ParseOrZero(c.CUDA)
 	if !f.CUDANumber.Known() {
 		f.CUDANumber = m.Tables.BranchCUDA(f.Number)
 	}

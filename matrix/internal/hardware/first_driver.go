@@ -37,7 +37,7 @@ func (m *Machine) beforeInWindows(g GPU, driver version.Number) *Before {
 	if !first.Known() || m.Tables.BranchOfWindows(driver).Major() >= first.Major() {
 		return nil
 	}
-	return &Before{Proven: true, first: version.Of(fmt.Sprint(first.Major())), Source: g.Chip.Source}
+	return &Before{Proven: true, first: version.ParseOrZero(fmt.Sprint(first.Major())), Source: g.Chip.Source}
 }
 
 // answersFor reports whether exactly this driver shows the GPU through NVML.

@@ -11,7 +11,7 @@ func ReleaseIn(text string) (version.Number, bool) {
 	if release == nil {
 		return version.Number{}, false
 	}
-	return version.Of(release[1]), true
+	return version.ParseOrZero(release[1]), true
 }
 
 // FoundDriver is the driver that was found, before a target replaces it.
@@ -34,12 +34,12 @@ type Module struct {
 }
 
 func foundIn(f *facts.Driver) FoundDriver {
-	d := FoundDriver{Loaded: version.Of(f.Version), CUDA: version.Of(f.CUDA)}
+	d := FoundDriver{Loaded: version.ParseOrZero(f.Version), CUDA: version.ParseOrZero(f.CUDA)}
 	for i := range f.Libraries {
-		d.Libraries = append(d.Libraries, DriverLibrary{&f.Libraries[i], version.Of(f.Libraries[i].Version)})
+		d.Libraries = append(d.Libraries, DriverLibrary{&f.Libraries[i], version.ParseOrZero(f.Libraries[i].Version)})
 	}
 	for i := range f.Modules {
-		d.modules = append(d.modules, Module{&f.Modules[i], version.Of(f.Modules[i].Version)})
+		d.modules = append(d.modules, Module{&f.Modules[i], version.ParseOrZero(f.Modules[i].Version)})
 	}
 	return d
 }
@@ -52,7 +52,7 @@ type Toolkit struct {
 }
 
 func newToolkit(t *facts.Toolkit) Toolkit {
-	return Toolkit{t, version.Of(t.Version), version.Of(t.GCC)}
+	return Toolkit{t, version.ParseOrZero(t.Version), version.ParseOrZero(t.GCC)}
 }
 
 // Count returns the number in a variable of the process, or 0.

@@ -79,12 +79,12 @@ func NewMachine(t *tables.Tables, f *facts.Facts, target Target, policy verdict.
 		own.System.Instance, target.Instance, f = name, "", &own
 	}
 	if sys := f.System; sys.OS+sys.Kernel+sys.Libc == "" && !sys.WSL && !sys.Jetson && f.Image == nil && target.Driver == "" &&
-		t.OnlyWindows(version.Of(f.Driver.Version)) { // a text that names no system
+		t.OnlyWindows(version.ParseOrZero(f.Driver.Version)) { // a text that names no system
 		own := *f
 		own.System.OS, f = facts.Windows, &own
 	}
 	m := &Machine{Tables: t, Facts: f, Target: target, Policy: policy, Name: name,
-		Found: foundIn(&f.Driver), Libc: version.Of(f.System.Libc),
+		Found: foundIn(&f.Driver), Libc: version.ParseOrZero(f.System.Libc),
 		resolved: map[gpuKind]GPU{}, products: map[GPU][]*tables.Product{}, DriverRead: new(bool)}
 	if name := cmp.Or(target.Instance, f.System.Instance); name != "" {
 		m.Instance = t.Instance(name)
@@ -196,7 +196,7 @@ func (m *Machine) Forward() *Forward {
 func (m *Machine) driverOf() Driver {
 	f := &m.Facts.Driver
 	if m.Target.Driver != "" {
-		v := version.Of(m.Target.Driver)
+		v := version.ParseOrZero(m.Target.Driver)
 		cuda := m.Tables.BranchCUDA(v)
 		switch {
 		case m.L4T():
@@ -451,7 +451,7 @@ func (m *Machine) PartOfGPU() bool { return m.Instance != nil && m.Instance.GRID
 // ReplaceDriver lays a loaded driver over the machine's own, without a cuda-compat library.
 func (m *Machine) ReplaceDriver(v version.Number) {
 	if v.Parts() == 1 {
-		v = version.Of(v.String() + ".0")
+		v = version.ParseOrZero(v.String() + ".0")
 	}
 	m.kmd = Driver{Version: v, From: "--driver", CUDA: m.Tables.BranchCUDA(v), Loaded: true}
 	m.lift = Forward{}

@@ -23,8 +23,8 @@ type Target struct {
 // OtherThan reports whether a target contradicts what a text says of its machine: another driver, or another GPU. A
 // target that only adds what the text leaves out describes the same machine.
 func (target Target) OtherThan(t *tables.Tables, f *facts.Facts) bool {
-	if own := version.Of(f.Driver.CUDA); target.Driver != "" {
-		given := t.BranchCUDA(version.Of(target.Driver))
+	if own := version.ParseOrZero(f.Driver.CUDA); target.Driver != "" {
+		given := t.BranchCUDA(version.ParseOrZero(target.Driver))
 		if f.Driver.Version != "" && f.Driver.Version != target.Driver ||
 			f.Driver.Version == "" && own.Known() && given.Known() && own.Compare(given) != 0 {
 			return true
@@ -59,7 +59,7 @@ func (target Target) Check(t *tables.Tables) error {
 
 // OnlyWindows reports whether the target's driver is of a branch that NVIDIA made for Windows alone.
 func (target Target) OnlyWindows(t *tables.Tables) bool {
-	return target.Driver != "" && t.OnlyWindows(version.Of(target.Driver))
+	return target.Driver != "" && t.OnlyWindows(version.ParseOrZero(target.Driver))
 }
 
 var (

@@ -260,7 +260,7 @@ func observeLibcuda(m *model.Machine) verdict.Link {
 		return held(verdict.LinkLibcuda, value(m.Forward().Number), m.Forward().Path, FactCompat, FactTaken, FactLibraries)
 	}
 	if taken := m.Facts.Driver.Taken; taken.Path != "" {
-		return held(verdict.LinkLibcuda, value(version.Of(taken.Version)), taken.Path, FactTaken, FactLibraries)
+		return held(verdict.LinkLibcuda, value(version.ParseOrZero(taken.Version)), taken.Path, FactTaken, FactLibraries)
 	}
 	// An older program recorded the driver's own library, and not the file that the loader takes.
 	if own := m.Library("libcuda"); own != nil && m.Facts.Driver.Libcuda == nil {

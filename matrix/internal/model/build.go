@@ -55,7 +55,7 @@ func newBuild(m *Machine, env *Environment, b *facts.Build, s Standing, n *Reque
 	own := b
 	b = m.onTarget(b)
 	v := &Build{Build: b, Env: env, Standing: s, Counts: s != Noted, Interpreter: cmp.Or(m.Target.Python, env.Python), Named: n}
-	v.GlibcNumber, v.CuDNNNumber, v.NCCLNumber, v.TakenFiles = version.Of(b.Glibc), version.Of(b.CuDNN), version.Of(b.NCCL), takenBy(b)
+	v.GlibcNumber, v.CuDNNNumber, v.NCCLNumber, v.TakenFiles = version.ParseOrZero(b.Glibc), version.ParseOrZero(b.CuDNN), version.ParseOrZero(b.NCCL), takenBy(b)
 	v.PTXVersions, v.read, v.dispensable = isaOf(b.PTXISA), partsRead(b), b.Extension && m.dispensable(b)
 	v.Kept = m.keptToCPU(b.Name)
 	v.Subject, v.Planned = Subject(b, env.Environment), m.Facts.Plan != nil && b.Path == ""

@@ -18,7 +18,7 @@ func (m *Machine) Assembles(r Row) bool {
 		return true
 	}
 	i := slices.IndexFunc(r.Companions, func(c pin.Package) bool { return c.Package == "triton" })
-	t := m.Tables.Triton(version.Of(r.Companions[i].Version))
+	t := m.Tables.Triton(version.ParseOrZero(r.Companions[i].Version))
 	return !slices.ContainsFunc(m.GPUs, func(g hardware.GPU) bool {
 		switch {
 		case t == nil:

@@ -22,9 +22,9 @@ func (m *Machine) layPrograms() {
 // oldest one, which needs the least.
 func (m *Machine) backendOf(program *facts.Environment) *facts.Build {
 	list := slices.Clone(program.Builds)
-	slices.SortStableFunc(list, func(x, y facts.Build) int { return version.Of(y.CUDA).Compare(version.Of(x.CUDA)) })
+	slices.SortStableFunc(list, func(x, y facts.Build) int { return version.ParseOrZero(y.CUDA).Compare(version.ParseOrZero(x.CUDA)) })
 	runs := func(b facts.Build) bool {
-		return len(b.Missing) == 0 && m.Reached(version.Of(b.CUDA)) && !slices.ContainsFunc(m.Kinds, func(g hardware.GPU) bool {
+		return len(b.Missing) == 0 && m.Reached(version.ParseOrZero(b.CUDA)) && !slices.ContainsFunc(m.Kinds, func(g hardware.GPU) bool {
 			return g.Capability.Known() && version.Cover(b.SASS, b.PTX, g.Capability) == version.Uncovered
 		})
 	}

@@ -74,8 +74,8 @@ func newestOn(rows []Row, python, pythons string) []Row {
 		for _, p := range r.Python {
 			p = strings.TrimSuffix(p, "t")
 			switch {
-			case met[p], python != "" && version.Of(python).Short() != p,
-				python == "" && version.Of(p).Less(version.Of(oldestPython)),
+			case met[p], python != "" && version.ParseOrZero(python).Short() != p,
+				python == "" && version.ParseOrZero(p).Less(version.ParseOrZero(oldestPython)),
 				python == "" && pythons != "" && err == nil && !allowed.Has(p+".0") && !allowed.Has(p+".99"):
 			default:
 				met[p], news = true, true

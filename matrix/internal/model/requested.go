@@ -157,7 +157,7 @@ func (n *Requested) resolveCUDA(m *Machine, release version.Release) {
 		p.Extras = n.Extras
 	}
 	n.Answer = cudaof.Find(m.Tables, p)
-	if cuda := version.Of(n.IndexCUDA); cuda.Known() && !n.CUDANumber.Known() && (n.Uses == "gpu" || n.Uses == "either") {
+	if cuda := version.ParseOrZero(n.IndexCUDA); cuda.Known() && !n.CUDANumber.Known() && (n.Uses == "gpu" || n.Uses == "either") {
 		n.Uses = "gpu"
 		n.Answer = cudaof.Answer{Device: "cuda", CUDANumber: cuda, CUDAs: []version.Number{cuda}, By: cudaof.Index}
 	}
@@ -186,7 +186,7 @@ func (m *Machine) newestOfOneMinor(rows []tables.Extension) string {
 	}
 	var newest version.Number
 	for _, t := range tables.Rows[tables.Torch](m.Tables) {
-		switch n := version.Of(t.Release); {
+		switch n := version.ParseOrZero(t.Release); {
 		case !wanted.Has(t.Release):
 		case newest.Known() && n.Short() != newest.Short():
 			return ""
@@ -208,7 +208,7 @@ func (m *Machine) torchBeside(name, release string) string {
 	release, _, _ = strings.Cut(release, "+")
 	for _, t := range tables.Rows[tables.Torch](m.Tables) {
 		if name == "torchvision" && t.Torchvision == release ||
-			name == "torchaudio" && t.Torchaudio == release && !m.Tables.Trait("stable-abi", name, version.Of(release)) {
+			name == "torchaudio" && t.Torchaudio == release && !m.Tables.Trait("stable-abi", name, version.ParseOrZero(release)) {
 			return t.Release
 		}
 	}
@@ -366,7 +366,7 @@ func (b *Build) CompilesLater() bool { return b.JIT || b.Named != nil && b.Named
 // OtherFamily reports whether no CUDA release in a list has the same major version.
 func OtherFamily(list []string, cuda version.Number) bool {
 	return len(list) > 0 && !slices.ContainsFunc(list,
-		func(text string) bool { return version.Of(text).Major() == cuda.Major() })
+		func(text string) bool { return version.ParseOrZero(text).Major() == cuda.Major() })
 }
 
 // publicPlan returns a plan without packages that have nothing to do with CUDA. Their names may be private.

@@ -22,18 +22,18 @@ type Row struct {
 }
 
 func torchRow(w *tables.Torch) Row {
-	return Row{Wheel: w.Wheel, Number: version.Of(w.Release), Framework: "torch", Source: w.Source,
+	return Row{Wheel: w.Wheel, Number: version.ParseOrZero(w.Release), Framework: "torch", Source: w.Source,
 		Companions: []pin.Package{{Package: "torchvision", Version: w.Torchvision},
 			{Package: "torchaudio", Version: w.Torchaudio}, {Package: "triton", Version: w.Triton}}}
 }
 
 func tensorflowRow(r *tables.TensorFlow) Row {
-	return Row{Wheel: r.Wheel, Number: version.Of(r.Release), groups: r.Groups, Framework: "tensorflow",
+	return Row{Wheel: r.Wheel, Number: version.ParseOrZero(r.Release), groups: r.Groups, Framework: "tensorflow",
 		Packages: r.Packages, Source: r.Source}
 }
 
 func jaxRow(r *tables.JAX) Row {
-	return Row{Wheel: r.Wheel, Number: version.Of(r.Release), Framework: "jax", Packages: r.Packages, Source: r.Source}
+	return Row{Wheel: r.Wheel, Number: version.ParseOrZero(r.Release), Framework: "jax", Packages: r.Packages, Source: r.Source}
 }
 
 // Frameworks returns the package names of the frameworks in the tables.

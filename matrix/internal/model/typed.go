@@ -18,7 +18,7 @@ type Installed struct {
 
 // NewInstalled parses the version numbers of a package that was found.
 func NewInstalled(p *facts.Package) *Installed {
-	return &Installed{Package: p, Number: version.Of(p.Version)}
+	return &Installed{Package: p, Number: version.ParseOrZero(p.Version)}
 }
 
 // Release returns its version by PEP 440, or the zero Release if it is none.
@@ -34,7 +34,7 @@ func (p *Installed) Release() version.Release {
 // name has none.
 func (p *Installed) Family() version.Number {
 	if m := FamilySuffix.FindStringSubmatch(p.Name); m != nil {
-		return version.Of(m[1])
+		return version.ParseOrZero(m[1])
 	}
 	return version.Number{}
 }
@@ -49,7 +49,7 @@ func takenBy(b *facts.Build) []Taken {
 	list := make([]Taken, len(b.Taken))
 	for i := range b.Taken {
 		t := &b.Taken[i]
-		list[i] = Taken{t, version.Of(t.Version), version.Of(t.CUDA)}
+		list[i] = Taken{t, version.ParseOrZero(t.Version), version.ParseOrZero(t.CUDA)}
 	}
 	return list
 }
@@ -58,10 +58,10 @@ func takenBy(b *facts.Build) []Taken {
 func isaOf(text map[string]string) map[string]version.Number {
 	isa := make(map[string]version.Number, len(text))
 	for target, v := range text {
-		isa[target] = version.Of(v)
+		isa[target] = version.ParseOrZero(v)
 	}
 	return isa
 }
 
 // Exactly returns the release that a row's text names: 2.9.0 for "2.9.0" and for "==2.9.0". It is unknown for a range.
-func Exactly(text string) version.Number { return version.Of(strings.TrimPrefix(text, "==")) }
+func Exactly(text string) version.Number { return version.ParseOrZero(strings.TrimPrefix(text, "==")) }

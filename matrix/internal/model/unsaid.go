@@ -70,7 +70,7 @@ func (m *Machine) NoWindowsWheel(name, release string) string {
 			return name + " needs " + needed + ", and " + why
 		}
 	}
-	if !m.Windows() || !m.Tables.Trait("no-windows-wheel", name, version.Of(release)) {
+	if !m.Windows() || !m.Tables.Trait("no-windows-wheel", name, version.ParseOrZero(release)) {
 		return ""
 	}
 	words := name + " has no wheel for Windows"
@@ -82,7 +82,9 @@ func (m *Machine) NoWindowsWheel(name, release string) string {
 
 // ForLinux reports whether facts name a package that has no wheel for Windows: what was frozen or locked on Linux does.
 func ForLinux(t *tables.Tables, f *facts.Facts) bool {
-	lacks := func(name, release string) bool { return t.Trait("no-windows-wheel", name, version.Of(release)) }
+	lacks := func(name, release string) bool {
+		return t.Trait("no-windows-wheel", name, version.ParseOrZero(release))
+	}
 	return slices.ContainsFunc(f.Environments, func(e facts.Environment) bool {
 		return slices.ContainsFunc(e.Packages, func(p facts.Package) bool { return lacks(p.Name, p.Version) }) ||
 			slices.ContainsFunc(e.Requested, func(r facts.Requested) bool { return lacks(r.Name, r.Version) })
@@ -119,7 +121,7 @@ func closedChannel(b *Build) string {
 	switch {
 	case b.Name != "torch" || b.Origin != "conda":
 		return ""
-	case version.Of("2.5.1").Less(b.Release.Number):
+	case version.ParseOrZero("2.5.1").Less(b.Release.Number):
 		return ", whose pytorch channel ended with 2.5.1 and so never had this release"
 	}
 	return ", whose pytorch channel ended with 2.5.1"

@@ -53,7 +53,7 @@ func TestPinOfTheSameReleaseWritesItAgain(t *testing.T) {
 	env := model.NewEnvironment(tables.Embedded(), &facts.Environment{})
 	for installed, want := range map[string]bool{"2.9.0+cu130": true, "2.8.0+cu128": false} {
 		b := &model.Build{Build: &facts.Build{Name: "torch", Version: installed, Path: "/v/torch"}, Env: env}
-		got := Commands(b, version.Of("13.0"), []pin.Package{{Package: "torch", Version: "2.9.0+cu130"}}, "")["uv"]
+		got := Commands(b, version.ParseOrZero("13.0"), []pin.Package{{Package: "torch", Version: "2.9.0+cu130"}}, "")["uv"]
 		if again := strings.Contains(got, "--reinstall"); again != want {
 			t.Errorf("over %s: %q", installed, got)
 		}

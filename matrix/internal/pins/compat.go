@@ -24,7 +24,7 @@ func Compat(m *model.Machine, cuda version.Number) (pins []verdict.Pin, steps []
 		return nil, nil
 	}
 	for _, c := range m.Facts.Driver.Compat {
-		if version.Of(c.Version).Major() == version.Int(row.Branch) && !c.Taken {
+		if version.ParseOrZero(c.Version).Major() == version.Int(row.Branch) && !c.Taken {
 			return nil, []pin.Step{pin.Run("export LD_LIBRARY_PATH=" + model.PutFirst(path.Dir(c.Path))).Explained(fmt.Sprintf(
 				"uses %s, which is installed; keeps the driver (forward compatibility, which data-centre GPUs support)", row.Package)).Instead()}
 		}

@@ -98,7 +98,7 @@ func engineFor(m *model.Machine, p *model.Installed, r model.Row, python string)
 
 // supports reports whether an engine's project supports one of the GPUs here, or does not say.
 func supports(m *model.Machine, e tables.Extension) bool {
-	least, _ := m.Tables.LeastCapability(e.Package, version.Of(e.Release))
+	least, _ := m.Tables.LeastCapability(e.Package, version.ParseOrZero(e.Release))
 	return !least.Known() || len(m.GPUs) == 0 ||
 		slices.ContainsFunc(m.GPUs, func(g hardware.GPU) bool { return !g.Capability.Known() || g.Capability.AtLeast(least) })
 }
@@ -110,7 +110,7 @@ var wheelGlibc = lazyregexp.New(`-manylinux_(\d+)_(\d+)_x86_64`)
 // source.
 func LoadsWheel(m *model.Machine, e tables.Extension) bool {
 	f := wheelGlibc.FindStringSubmatch(strings.Join(e.Source, " "))
-	return f == nil || !m.Libc.Known() || !m.Libc.Less(version.Of(f[1]+"."+f[2]))
+	return f == nil || !m.Libc.Known() || !m.Libc.Less(version.ParseOrZero(f[1]+"."+f[2]))
 }
 
 // TakesTorch reports whether a release fits a torch, as package fit compares them. A release that requires one patch of
@@ -126,10 +126,10 @@ func TakesTorch(m *model.Machine, e tables.Extension, r model.Row) bool {
 // TakesPython reports whether a release has a wheel for a Python, "3.12".
 func TakesPython(e tables.Extension, python string) bool {
 	return len(e.Python) == 0 || slices.ContainsFunc(e.Python, func(text string) bool {
-		if version.Of(text).Known() {
+		if version.ParseOrZero(text).Known() {
 			return text == python
 		}
-		ok, err := version.Allows(text, version.Of(python))
+		ok, err := version.Allows(text, version.ParseOrZero(python))
 		return err == nil && ok
 	})
 }
@@ -222,7 +222,7 @@ func FitRow(m *model.Machine, e tables.Extension, r model.Row) fit.Result {
 	p := fit.Package{Name: e.Package, Release: release, Rows: []tables.Extension{e}}
 	p.CUDA = cudaof.Find(m.Tables, cudaof.Package{Name: e.Package, Release: release, Version: e.Release, Rows: p.Rows,
 		Index: cudaof.DefaultIndex, Platform: r.Platform})
-	return fit.Of(m.Tables, TorchOfRow(r), p, fit.Target{})
+	return fit.Compare(m.Tables, TorchOfRow(r), p, fit.Target{})
 }
 
 // TorchOfRow converts a row of torch to the form that package fit compares.

@@ -29,7 +29,7 @@ func IsInstallable(m *model.Machine, e tables.Extension) bool {
 
 // CompareReleases compares releases, including post-releases.
 func CompareReleases(a, b string) int {
-	number := func(text string) version.Number { return version.Of(strings.ReplaceAll(text, ".post", ".")) }
+	number := func(text string) version.Number { return version.ParseOrZero(strings.ReplaceAll(text, ".post", ".")) }
 	return number(a).Compare(number(b))
 }
 
@@ -51,7 +51,7 @@ func ReleaseWheel(m *model.Machine, e tables.Extension, torch version.Release, p
 	}
 	i := slices.IndexFunc(e.Source, func(s string) bool { return releasePage.MatchString(s) })
 	page := releasePage.FindStringSubmatch(e.Source[i])
-	local := fmt.Sprintf("cu%dtorch%scxx11abi%s", version.Of(e.CUDA[0]).Major(), torch.Number.Short(), strings.ToUpper(abi))
+	local := fmt.Sprintf("cu%dtorch%scxx11abi%s", version.ParseOrZero(e.CUDA[0]).Major(), torch.Number.Short(), strings.ToUpper(abi))
 	tag := "cp" + strings.ReplaceAll(python, ".", "")
 	release = e.Release + "+" + local
 	wheel = fmt.Sprintf("%s-%s-%s-%s-linux_x86_64.whl", strings.ReplaceAll(e.Package, "-", "_"), release, tag, tag)

@@ -144,7 +144,7 @@ func keepDriver(m *model.Machine, b *model.Build) (pin.Set, string) {
 		return pin.Set{}, whyNone(m, b)
 	}
 	rankRows(m, b, candidates)
-	return set(m, b, candidates[0], nil, withRelease(m, b, candidates[0], "runs on "+m.DriverWords())), ""
+	return set(m, b, candidates[0], nil, mentionRelease(m, b, candidates[0], "runs on "+m.DriverWords())), ""
 }
 
 // forwardCompat returns a newer release than keepDriver's that runs on the present driver with a cuda-compat package.
@@ -202,7 +202,7 @@ func smallestDriver(m *model.Machine, b *model.Build) (pin.Set, string) {
 func onLowestDriver(m *model.Machine, b *model.Build, variants []model.Row) (pin.Set, bool) {
 	if kept := slices.DeleteFunc(slices.Clone(variants), func(r model.Row) bool { return !driverServes(m, r) }); len(kept) > 0 {
 		rankRows(m, b, kept)
-		return set(m, b, kept[0], nil, withRelease(m, b, kept[0], "the driver can stay")), true
+		return set(m, b, kept[0], nil, mentionRelease(m, b, kept[0], "the driver can stay")), true
 	}
 	if m.WindowsNumbers() {
 		return onLowestInWindows(m, b, variants)
@@ -225,7 +225,7 @@ func onLowestDriver(m *model.Machine, b *model.Build, variants []model.Row) (pin
 	if best == nil {
 		return pin.Set{}, false
 	}
-	return set(m, b, chosen, best, withRelease(m, b, chosen, ExplainBranch(m, best))), true
+	return set(m, b, chosen, best, mentionRelease(m, b, chosen, ExplainBranch(m, best))), true
 }
 
 // newest returns the newest release, in the variant for the newest CUDA, on the newest production or long-term branch.
@@ -369,9 +369,9 @@ func AddDriver(m *model.Machine, s *pin.Set, branch *tables.Branch) {
 	}
 }
 
-// withRelease mentions that the set's release differs from the requested one. 2.16.2 does not differ from 2.16.
-func withRelease(m *model.Machine, b *model.Build, r model.Row, why string) string {
-	if asked := b.Release.Number; asked.Known() && version.Of(r.Release).Compare(asked) != 0 &&
+// mentionRelease mentions that the set's release differs from the requested one. 2.16.2 does not differ from 2.16.
+func mentionRelease(m *model.Machine, b *model.Build, r model.Row, why string) string {
+	if asked := b.Release.Number; asked.Known() && version.ParseOrZero(r.Release).Compare(asked) != 0 &&
 		!strings.HasPrefix(r.Release, asked.String()+".") {
 		return fmt.Sprintf("%s; no build of %s %s runs here, %s is the nearest that does", why, b.Name, b.Release.Number,
 			r.Release)

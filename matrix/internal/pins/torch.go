@@ -135,7 +135,7 @@ func IsFaulty(m *model.Machine, b *model.Build, r model.Row) bool {
 		case r.Framework:
 			return c.Allowed.Has(r.Number)
 		case "python":
-			python := version.Of(version.ShortPython(b.Interpreter))
+			python := version.ParseOrZero(version.ShortPython(b.Interpreter))
 			return python.Known() && c.Allowed.Has(python)
 		}
 		return false

@@ -22,7 +22,7 @@ func windowsFloor(m *model.Machine, r model.Row) version.Number {
 	}
 	for _, g := range m.GPUs {
 		if g.Chip != nil && g.Chip.FirstBranch.Major() > least.Major() {
-			least = version.Of(fmt.Sprint(g.Chip.FirstBranch.Major()))
+			least = version.ParseOrZero(fmt.Sprint(g.Chip.FirstBranch.Major()))
 		}
 	}
 	if !DrivesGPUs(m, least) {
@@ -46,7 +46,7 @@ func onLowestInWindows(m *model.Machine, b *model.Build, variants []model.Row) (
 	if !lowest.Known() {
 		return pin.Set{}, false
 	}
-	return inWindows(m, b, chosen, withRelease(m, b, chosen, "the lowest driver that runs it")), true
+	return inWindows(m, b, chosen, mentionRelease(m, b, chosen, "the lowest driver that runs it")), true
 }
 
 // inWindows returns a set with its Windows driver, which is on NVIDIA's page and in no package manager.
@@ -93,7 +93,7 @@ func installAtLeast(m *model.Machine, least version.Number) []pin.Step {
 	}
 	for _, g := range m.GPUs {
 		if g.Chip != nil && g.Chip.FirstBranch.Major() > least.Major() {
-			least = version.Of(fmt.Sprint(g.Chip.FirstBranch.Major()))
+			least = version.ParseOrZero(fmt.Sprint(g.Chip.FirstBranch.Major()))
 		}
 	}
 	if least.Known() && !DrivesGPUs(m, least) {

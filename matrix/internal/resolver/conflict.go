@@ -240,7 +240,7 @@ func (w *wishes) facetsOf(one *wish, counts property) facets {
 			torch = append(torch, short(text))
 		}
 		for _, text := range e.CUDA {
-			if v := version.Of(text); v.Known() {
+			if v := version.ParseOrZero(text); v.Known() {
 				cuda = append(cuda, fmt.Sprint(v.Major()))
 			}
 		}
@@ -262,7 +262,7 @@ func span(list []string) string {
 	list = slices.Clone(list)
 	slices.SortFunc(list, version.CompareTexts)
 	list = slices.Compact(list)
-	plain := !slices.ContainsFunc(list, func(text string) bool { return !version.Of(text).Known() })
+	plain := !slices.ContainsFunc(list, func(text string) bool { return !version.ParseOrZero(text).Known() })
 	switch {
 	case len(list) > 2 && plain:
 		return list[0] + " to " + list[len(list)-1]

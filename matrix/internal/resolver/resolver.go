@@ -529,7 +529,7 @@ func (w *wishes) independentReleases(one *wish, c combination) []option {
 	})
 	var list []option
 	for _, e := range rows {
-		o := option{Package: pin.Package{Package: w.withLibraries(one, e), Version: e.Release}, source: e.Source}
+		o := option{Package: pin.Package{Package: w.addLibrariesExtra(one, e), Version: e.Release}, source: e.Source}
 		if other(e) && strings.HasSuffix(o.Package.Package, "[ctk]") && c[0].CUDA.Major() >= 13 {
 			continue // the wheels of CUDA 13 ask for cuda-toolkit, too, and of that there is one in an environment
 		}
@@ -543,9 +543,9 @@ func (w *wishes) independentReleases(one *wish, c combination) []option {
 	return list
 }
 
-// withLibraries adds the extra that brings the CUDA libraries, if the package has one and the wish names none.
-func (w *wishes) withLibraries(one *wish, e tables.Extension) string {
-	if one.Extras != "" || !w.m.Tables.Trait("cuda-from-wheels", e.Package, version.Of(e.Release)) {
+// addLibrariesExtra adds the extra that brings the CUDA libraries, if the package has one and the wish names none.
+func (w *wishes) addLibrariesExtra(one *wish, e tables.Extension) string {
+	if one.Extras != "" || !w.m.Tables.Trait("cuda-from-wheels", e.Package, version.ParseOrZero(e.Release)) {
 		return one.Named()
 	}
 	if e.Package == "onnxruntime-gpu" {

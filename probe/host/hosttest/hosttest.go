@@ -113,8 +113,8 @@ func Entry(archive *txtar.Archive, name string) (string, bool) {
 	return string(archive.Files[i].Data), true
 }
 
-// Of returns the host in an archive: a tree at rest, or with an @env of NAME=VALUE lines a running machine.
-func Of(t *testing.T, archive *txtar.Archive) *host.Host {
+// Host returns the host in an archive: a tree at rest, or with an @env of NAME=VALUE lines a running machine.
+func Host(t *testing.T, archive *txtar.Archive) *host.Host {
 	t.Helper()
 	root := Plant(t, archive)
 	env, live := Entry(archive, "@env")
@@ -134,7 +134,7 @@ func Of(t *testing.T, archive *txtar.Archive) *host.Host {
 // Tree does what Of does for archives that stand in a test.
 func Tree(t *testing.T, text string) *host.Host {
 	t.Helper()
-	return Of(t, txtar.Parse([]byte(text)))
+	return Host(t, txtar.Parse([]byte(text)))
 }
 
 var elfMachines = map[string]elf.Machine{"x86_64": elf.EM_X86_64, "aarch64": elf.EM_AARCH64}

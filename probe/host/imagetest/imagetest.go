@@ -26,13 +26,13 @@ type File struct {
 
 // Dir returns a directory. Link, Hard, Gone and Opaque return the other kinds of layer entries.
 func Dir(name string) File        { return File{Name: name, Header: tar.Header{Typeflag: tar.TypeDir}} }
-func Link(name, to string) File   { return of(name, to, tar.TypeSymlink) }
-func Hard(name, to string) File   { return of(name, to, tar.TypeLink) }
+func Link(name, to string) File   { return entry(name, to, tar.TypeSymlink) }
+func Hard(name, to string) File   { return entry(name, to, tar.TypeLink) }
 func Gone(dir, base string) File  { return File{Name: filepath.Join(dir, ".wh."+base)} }
 func Opaque(dir string) File      { return File{Name: filepath.Join(dir, ".wh..wh..opq")} }
 func Text(name, text string) File { return File{Name: name, Data: []byte(text)} }
 
-func of(name, to string, kind byte) File {
+func entry(name, to string, kind byte) File {
 	return File{Name: name, Header: tar.Header{Typeflag: kind, Linkname: to}}
 }
 

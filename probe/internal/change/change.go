@@ -36,11 +36,11 @@ func (c *Change) Apply(before, left facts.Environment) facts.Environment {
 	after.Builds, after.Assemblers = nil, left.Assemblers
 	for _, b := range left.Builds {
 		if !c.comes(b.Name) && !(request.JAXPart(b.Name) && c.movesJAX()) { // alone, a plugin reads as a build without its jax
-			after.Builds = append(after.Builds, c.keptBuild(of(before.Builds, b.Name), b))
+			after.Builds = append(after.Builds, c.keptBuild(buildNamed(before.Builds, b.Name), b))
 		}
 	}
 	for _, b := range before.Builds { // what was there only beside what goes, and is rebuilt from names
-		if of(left.Builds, b.Name) == nil && !c.goes(b.Name) && b.Name != "jax" {
+		if buildNamed(left.Builds, b.Name) == nil && !c.goes(b.Name) && b.Name != "jax" {
 			if k := c.keptBuild(&b, facts.Build{}); k.Name != "" {
 				after.Builds = append(after.Builds, k)
 			}
@@ -54,8 +54,8 @@ func (c *Change) Apply(before, left facts.Environment) facts.Environment {
 	return after
 }
 
-// of returns the build of that name, or nil.
-func of(builds []facts.Build, name string) *facts.Build {
+// buildNamed returns the build of that name, or nil.
+func buildNamed(builds []facts.Build, name string) *facts.Build {
 	i := slices.IndexFunc(builds, func(b facts.Build) bool { return b.Name == name })
 	if i < 0 {
 		return nil
@@ -83,7 +83,7 @@ func (c *Change) packages(left []facts.Package) []facts.Package {
 // has the same modules, and METADATA says whether it satisfies those who import them (Lacks). A build or CUDA library
 // differs by release, so it is known only by name.
 func (c *Change) StandsIn(name string, envs []facts.Environment) bool {
-	built := slices.ContainsFunc(envs, func(e facts.Environment) bool { return of(e.Builds, name) != nil })
+	built := slices.ContainsFunc(envs, func(e facts.Environment) bool { return buildNamed(e.Builds, name) != nil })
 	serves := name == "numpy" || name == "protobuf"
 	return c.comes(name) && !built && (serves || !libraryWheel(name) && !distname.Companions.Match(name))
 }
@@ -120,7 +120,7 @@ func (c *Change) keptBuild(before *facts.Build, without facts.Build) facts.Build
 		b.Unmet = nil
 	}
 	b.Hindrances = c.remainingHindrances(&b)
-	c.withoutLibraries(&b)
+	c.dropLibraries(&b)
 	if len(open) > 0 {
 		b.Open = open
 	}
@@ -220,7 +220,7 @@ func brings(wheel, library string) bool {
 // not to 13.4. Sonames with 0 or 1, such as libcufile.so.0 of 1.13, count incompatible changes and not releases.
 func sameMajor(release, library string) bool {
 	_, so, _ := strings.Cut(library, ".so.")
-	major, have := version.Of(so).Major(), version.Of(release)
+	major, have := version.ParseOrZero(so).Major(), version.ParseOrZero(release)
 	return major < 2 || !have.Known() || have.Major() == major
 }
 
@@ -256,9 +256,9 @@ func (c *Change) refusedReleases(b *facts.Build) map[string]string {
 	return bad
 }
 
-// withoutLibraries removes from a build what was read of replaced libraries: those that the loader took, and missing
+// dropLibraries removes from a build what was read of replaced libraries: those that the loader took, and missing
 // ones whose wheel comes.
-func (c *Change) withoutLibraries(b *facts.Build) {
+func (c *Change) dropLibraries(b *facts.Build) {
 	comes := func(file string) bool { return c.comes(c.Files[file]) || c.wheelOver(file) != "" }
 	b.Taken = slices.DeleteFunc(slices.Clone(b.Taken), func(t facts.Taken) bool { return comes(t.Path) })
 	b.Unresolved = slices.DeleteFunc(slices.Clone(b.Unresolved), func(u facts.Unresolved) bool {

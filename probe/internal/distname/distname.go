@@ -56,8 +56,8 @@ func Normal(name string) string {
 // JAXPlugin matches the distributions that bring CUDA to JAX, and the CUDA family that they are for.
 var JAXPlugin = lazyregexp.New(`^jax-cuda(\d+)-plugin$`)
 
-// OfConda returns pip's name for one of conda's packages.
-func OfConda(name string) string {
+// PipName returns pip's name for one of conda's packages.
+func PipName(name string) string {
 	if twin := condaTwins[name]; twin != "" {
 		return twin
 	}

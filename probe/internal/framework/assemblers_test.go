@@ -61,7 +61,7 @@ func TestFaultyAssemblers(t *testing.T) {
 			"-- s/"+bin+"ptxas --\nno ELF file, of mode 0644\n")
 		s := &pyenv.Site{Dir: "/s", Dists: []facts.Package{{Name: "triton", Version: "3.6.0", Path: "/s/triton-3.6.0.dist-info"}}}
 		var failed host.Errors
-		if diff := cmp.Diff(want, withFaults(s, h, assemblersIn(h, "/s", &failed))); diff != "" {
+		if diff := cmp.Diff(want, addFaults(s, h, assemblersIn(h, "/s", &failed))); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", installer, diff)
 		}
 	}

@@ -16,7 +16,7 @@ var frameworks = []func(*host.Host, *pyenv.Site) (*facts.Build, error){torchBuil
 // readEnvironment reads the packages and frameworks of one prefix.
 func readEnvironment(h *host.Host, p pyenv.Prefix, index *pydist.Index, failed *host.Errors) facts.Environment {
 	env := facts.Environment{Path: p.Path, Python: p.Python, Kind: p.Kind, Interpreter: pyenv.Unusable(h, p, index)}
-	sites := pyenv.WithPathFiles(h, p, failed)
+	sites := pyenv.AddPathFiles(h, p, failed)
 	index.Path = sites
 	env.Shared = []facts.Shared{}
 	torch := &pyenv.TorchProcess{}
@@ -36,7 +36,7 @@ func readEnvironment(h *host.Host, p pyenv.Prefix, index *pydist.Index, failed *
 			}
 		}
 		env.Packages = append(env.Packages, pyenv.NotHidden(env.Packages, s.Dists)...)
-		env.Assemblers = append(env.Assemblers, withFaults(s, h, assemblersIn(h, dir, failed))...)
+		env.Assemblers = append(env.Assemblers, addFaults(s, h, assemblersIn(h, dir, failed))...)
 	}
 	cuda := frameworkCUDA(&env)
 	for _, dir := range sites {

@@ -65,7 +65,7 @@ func read(s *pyenv.Search, p pyenv.Prefix, c pyenv.Candidate) {
 		index := pydist.NewIndex(s.Host, p.Sites)
 		env := readEnvironment(s.Host, p, index, &failed)
 		env.Found = c.Found
-		env.OtherUser = !s.Rest && !c.Active && !c.Named && pyenv.OfOtherUser(s.Host, p.Path)
+		env.OtherUser = !s.Rest && !c.Active && !c.Named && pyenv.BelongsToOther(s.Host, p.Path)
 		for _, dir := range p.Sites {
 			if p.Started {
 				s.OnPath[dir] = true

@@ -179,7 +179,7 @@ func readExtension(b *facts.Build, h *host.Host, s *pyenv.Site, record *pydist.R
 	}
 	b.Framework = requiredFramework(s, h, b)
 	b.Arch = s.Index(h).At(b.Path).Tags().Arch
-	libraries := ofTorch(loadedOf(worth, cuda), s.Torch.Build)
+	libraries := keepLibrariesForTorch(loadedOf(worth, cuda), s.Torch.Build)
 	// This is rarely needed: a distribution without CUDA is not judged.
 	r := sync.OnceValue(func() *pyimport.ImportTrace { return pyimport.TraceImport(s, h, b, record) })
 	b.Hindrances = librariesGone(s, h, b, libraries)

@@ -24,7 +24,7 @@ func tritonAlone(h *host.Host, s *pyenv.Site, env *facts.Environment) (*facts.Bu
 	b.Arch = d.Tags().Arch
 	bad, err := pyimport.SpoiledLibrary(s, h, d, d.Record().LargeLibraries())
 	if bad == nil {
-		bad = withoutTool(s, h, dist)
+		bad = findMissingAssembler(s, h, dist)
 	}
 	if bad != nil {
 		bad.Of = b.Name + " " + b.Version
@@ -33,9 +33,9 @@ func tritonAlone(h *host.Host, s *pyenv.Site, env *facts.Environment) (*facts.Bu
 	return b, err
 }
 
-// withoutTool returns the first assembler that Triton would start and cannot: one that a variable names, otherwise its
+// findMissingAssembler returns the first assembler that Triton would start and cannot: one that a variable names, otherwise its
 // own.
-func withoutTool(s *pyenv.Site, h *host.Host, dist *facts.Package) *facts.Hindrance {
+func findMissingAssembler(s *pyenv.Site, h *host.Host, dist *facts.Package) *facts.Hindrance {
 	named := assemblersNamed(h, &host.Errors{}) // readEnvironment tells of what cannot be read
 	for _, a := range append(slices.Clone(named), faulty(s, h, dist)...) {
 		instead := slices.ContainsFunc(named, func(n facts.Assembler) bool { return n.Name == a.Name && n.Fault == "" })
@@ -46,9 +46,9 @@ func withoutTool(s *pyenv.Site, h *host.Host, dist *facts.Package) *facts.Hindra
 	return nil
 }
 
-// withFaults adds to a directory's assemblers the faults of those that its Triton lists. conda's package may omit files
+// addFaults adds to a directory's assemblers the faults of those that its Triton lists. conda's package may omit files
 // that are in its RECORD, which is the wheel's.
-func withFaults(s *pyenv.Site, h *host.Host, list []facts.Assembler) []facts.Assembler {
+func addFaults(s *pyenv.Site, h *host.Host, list []facts.Assembler) []facts.Assembler {
 	dist := cmp.Or(s.Dist("triton"), s.Dist("pytorch-triton"))
 	if dist == nil || path.Dir(dist.Path) != s.Dir {
 		return list

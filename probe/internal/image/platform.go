@@ -118,7 +118,7 @@ func choose(list []offer, opt Options) (one descriptor, others []string, err err
 	if len(list) == 0 {
 		return one, nil, errors.New("its index names no image")
 	}
-	fit := of(list, opt.Platform)
+	fit := offersFor(list, opt.Platform)
 	if len(fit) == 0 {
 		return one, nil, &OtherPlatformError{platforms(list), opt.Platform}
 	}
@@ -129,7 +129,7 @@ func choose(list []offer, opt Options) (one descriptor, others []string, err err
 		return one, nil, &ManyPlatformsError{machines, true}
 	default:
 		for _, want := range append(machines, "linux/amd64") {
-			if some := of(fit, want); len(some) > 0 {
+			if some := offersFor(fit, want); len(some) > 0 {
 				fit = some
 				break
 			}
@@ -139,7 +139,7 @@ func choose(list []offer, opt Options) (one descriptor, others []string, err err
 		return one, nil, manyOf(fit)
 	}
 	// One for any processor of an architecture goes before those for some.
-	if any := slices.IndexFunc(fit, func(o offer) bool { return len(of(fit, o.platform)) == len(fit) }); any >= 0 && different(fit) {
+	if any := slices.IndexFunc(fit, func(o offer) bool { return len(offersFor(fit, o.platform)) == len(fit) }); any >= 0 && different(fit) {
 		fit = fit[any : any+1]
 	}
 	switch {
@@ -167,8 +167,8 @@ func differentTags(list []offer) bool {
 	return slices.ContainsFunc(list, func(o offer) bool { return o.tag() != list[0].tag() })
 }
 
-// of returns the images for a platform. An image without a platform is for any.
-func of(list []offer, want string) []offer {
+// offersFor returns the images for a platform. An image without a platform is for any.
+func offersFor(list []offer, want string) []offer {
 	if want == "" {
 		return list
 	}

@@ -103,7 +103,7 @@ func plantUnified(t *testing.T, text string) *host.Host {
 			rest.Files = append(rest.Files, f)
 		}
 	}
-	h := hosttest.Of(t, rest)
+	h := hosttest.Host(t, rest)
 	for _, f := range images {
 		hosttest.Must(t, os.MkdirAll(filepath.Dir(filepath.Join(h.Root, f.Name)), 0o755))
 		hosttest.Must(t, os.WriteFile(filepath.Join(h.Root, f.Name), f.Data, 0o644))

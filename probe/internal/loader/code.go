@@ -84,7 +84,7 @@ func takeCode(b *facts.Build, all fatbin.Code) {
 		if b.PTXISA == nil {
 			b.PTXISA = map[string]string{}
 		}
-		if have := b.PTXISA[t.String()]; version.Of(have).Less(version.Of(t.PTXVersion)) {
+		if have := b.PTXISA[t.String()]; version.ParseOrZero(have).Less(version.ParseOrZero(t.PTXVersion)) {
 			b.PTXISA[t.String()] = t.PTXVersion
 		}
 	}

@@ -234,7 +234,7 @@ func (c *child) tooMuch(last *Answer, what string) *Answer {
 	}
 	why := "the child that asked NVML was ended: it wrote " + what + " without end"
 	if last != nil {
-		return last.without(why)
+		return last.noteMemoryUnknown(why)
 	}
 	return &Answer{NVML: facts.NVML{Status: "crashed", Message: why}}
 }
@@ -272,13 +272,13 @@ func (c *child) abandon(last *Answer, limit time.Duration) *Answer {
 			Message: fmt.Sprintf("NVML hangs in the kernel (process %d, state D, for %s)", pid, limit)}}
 	}
 	if last != nil {
-		return last.without(late(limit).NVML.Message)
+		return last.noteMemoryUnknown(late(limit).NVML.Message)
 	}
 	return late(limit)
 }
 
-// without notes why nothing is known of the GPUs' memory.
-func (a *Answer) without(why string) *Answer {
+// noteMemoryUnknown notes why nothing is known of the GPUs' memory.
+func (a *Answer) noteMemoryUnknown(why string) *Answer {
 	a.addAside("whose memory is taken was asked for in vain: " + why)
 	return a
 }
@@ -323,7 +323,7 @@ func (c *child) deathAnswer(last *Answer, status syscall.WaitStatus) *Answer {
 	}
 	why = "the child that asked NVML died: " + why
 	if last != nil {
-		return last.without(why)
+		return last.noteMemoryUnknown(why)
 	}
 	return &Answer{NVML: facts.NVML{Status: "crashed", Message: why}}
 }

@@ -168,7 +168,7 @@ func moreIntact(a, b *Distribution) *Distribution {
 		}
 	}
 	wrongA, wrongB := a.mismatches(), b.mismatches()
-	if wrongB < wrongA || wrongB == wrongA && version.Of(a.Version).Less(version.Of(b.Version)) {
+	if wrongB < wrongA || wrongB == wrongA && version.ParseOrZero(a.Version).Less(version.ParseOrZero(b.Version)) {
 		return b
 	}
 	return a

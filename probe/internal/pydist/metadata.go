@@ -130,7 +130,7 @@ func (m *Metadata) NamesCUDA() bool {
 // Accepts reports whether a release is in a range as METADATA writes it. It returns true if that cannot be decided.
 func Accepts(specifiers, have string) bool {
 	for _, one := range strings.Split(specifiers, ",") {
-		fits, err := version.Allows(strings.TrimSpace(one), version.Of(have))
+		fits, err := version.Allows(strings.TrimSpace(one), version.ParseOrZero(have))
 		if err == nil && !fits {
 			return false
 		}

@@ -42,12 +42,12 @@ func ActivePython(h *host.Host) (Candidate, bool) {
 		by   string
 		find func(*host.Host) (Candidate, bool)
 	}{
-		{"what the image starts", ofImage},
-		{"process 1", ofFirstProcess},
-		{"VIRTUAL_ENV", ofVirtualEnv},
-		{"CONDA_PREFIX", ofConda},
-		{"the cudacompat in it", ofProgram},
-		{"the working directory", ofProject},
+		{"what the image starts", imageInterpreter},
+		{"process 1", firstProcessInterpreter},
+		{"VIRTUAL_ENV", activeVirtualEnv},
+		{"CONDA_PREFIX", activeConda},
+		{"the cudacompat in it", programEnvironment},
+		{"the working directory", projectEnvironment},
 		{"python3 on PATH", onPath},
 	} {
 		if c, ok := way.find(h); ok {
@@ -58,9 +58,9 @@ func ActivePython(h *host.Host) (Candidate, bool) {
 	return Candidate{}, false
 }
 
-// ofImage returns the interpreter that an image starts, by itself or for a script: what becomes its containers' first
+// imageInterpreter returns the interpreter that an image starts, by itself or for a script: what becomes its containers' first
 // process.
-func ofImage(h *host.Host) (Candidate, bool) {
+func imageInterpreter(h *host.Host) (Candidate, bool) {
 	if h.Start == "" {
 		return Candidate{}, false
 	}
@@ -134,29 +134,29 @@ func scriptHead(h *host.Host, file string) string {
 	return string(head[:n])
 }
 
-// ofFirstProcess returns the interpreter that a container runs; a shell or an init there says nothing.
-func ofFirstProcess(h *host.Host) (Candidate, bool) {
+// firstProcessInterpreter returns the interpreter that a container runs; a shell or an init there says nothing.
+func firstProcessInterpreter(h *host.Host) (Candidate, bool) {
 	if h.ContainerKind() == "" {
 		return Candidate{}, false
 	}
 	return pythonOfProcess(h, "/proc/1")
 }
 
-func ofVirtualEnv(h *host.Host) (Candidate, bool) {
+func activeVirtualEnv(h *host.Host) (Candidate, bool) {
 	root := h.Var("VIRTUAL_ENV")
 	return Candidate{Root: root}, path.IsAbs(root) && (IsPrefix(h, root) || h.Unseen(root))
 }
 
-// ofConda returns the environment that CONDA_PREFIX names. Conda activates its base for every shell, so that one was
+// activeConda returns the environment that CONDA_PREFIX names. Conda activates its base for every shell, so that one was
 // not chosen.
-func ofConda(h *host.Host) (Candidate, bool) {
+func activeConda(h *host.Host) (Candidate, bool) {
 	root := h.Var("CONDA_PREFIX")
 	return Candidate{Root: root}, path.IsAbs(root) && (IsPrefix(h, root) || h.Unseen(root)) && !h.Exists(root+"/condabin")
 }
 
-// ofProgram returns the environment that this program was installed into and is called from by its path, without
+// programEnvironment returns the environment that this program was installed into and is called from by its path, without
 // activation.
-func ofProgram(h *host.Host) (Candidate, bool) {
+func programEnvironment(h *host.Host) (Candidate, bool) {
 	program, err := h.Readlink("/proc/self/exe")
 	if err != nil {
 		return Candidate{}, false
@@ -184,8 +184,8 @@ func forOneTool(h *host.Host, root string) bool {
 // .venv, pixi its default one, without its being activated.
 var projectEnvironments = []string{".venv", ".pixi/envs/default"}
 
-// ofProject returns the nearest environment of a project of the working directory and its parents.
-func ofProject(h *host.Host) (Candidate, bool) {
+// projectEnvironment returns the nearest environment of a project of the working directory and its parents.
+func projectEnvironment(h *host.Host) (Candidate, bool) {
 	for dir := h.Var("PWD"); path.IsAbs(dir); dir = path.Dir(dir) {
 		for _, name := range projectEnvironments {
 			if IsPrefix(h, path.Join(dir, name)) {

@@ -11,7 +11,7 @@ import (
 
 // TestNamedPython checks that a prefix, an interpreter and pyenv's shim of it name the same environment.
 func TestNamedPython(t *testing.T) {
-	h := hosttest.Of(t, txtar.Parse([]byte(`
+	h := hosttest.Host(t, txtar.Parse([]byte(`
 -- p/version --
 3.11
 -- p/shims/python3 --

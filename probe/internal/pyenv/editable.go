@@ -20,9 +20,9 @@ import (
 // MaxPathFiles bounds the .pth files that are read of one directory; an environment has two or three.
 const MaxPathFiles = 64
 
-// WithPathFiles adds the directories in the .pth files of the sites, as Python does at startup: editable installations
+// AddPathFiles adds the directories in the .pth files of the sites, as Python does at startup: editable installations
 // are there. Of the lines that Python executes, it reads those that put a directory first.
-func WithPathFiles(h *host.Host, p Prefix, failed *host.Errors) []string {
+func AddPathFiles(h *host.Host, p Prefix, failed *host.Errors) []string {
 	list := slices.Clone(p.Sites)
 	add := func(dir, _, text string) {
 		for _, line := range parsePathLine(text) {

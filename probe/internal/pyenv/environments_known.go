@@ -51,9 +51,9 @@ func (s *Search) basesAt(name string) []string {
 
 // around lists where environments may be in and below one directory.
 func (s *Search) around(base string) []string {
-	roots := slices.Concat(withInner(base), s.storedIn(base), []string{base + "/.local"})
+	roots := slices.Concat(listInner(base), s.storedIn(base), []string{base + "/.local"})
 	for _, child := range subdirs(s.Host, base) {
-		roots = append(roots, withInner(child)...)
+		roots = append(roots, listInner(child)...)
 		roots = append(roots, subdirs(s.Host, child+"/envs")...)
 		roots = append(roots, subdirs(s.Host, child+"/.pixi/envs")...)
 	}
@@ -61,7 +61,7 @@ func (s *Search) around(base string) []string {
 	return append(roots, subdirs(s.Host, base+"/envs")...)
 }
 
-func withInner(dir string) []string { return []string{dir, dir + "/venv", dir + "/.venv"} }
+func listInner(dir string) []string { return []string{dir, dir + "/venv", dir + "/.venv"} }
 
 func subdirs(h *host.Host, dir string) []string {
 	entries, err := h.ReadDir(dir)

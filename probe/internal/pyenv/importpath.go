@@ -71,8 +71,8 @@ func Homes(h *host.Host) []string {
 	return []string{homeOf(h)}
 }
 
-// OfOtherUser reports whether a path is in the home of a user who is neither the caller nor the user who called sudo.
-func OfOtherUser(h *host.Host, name string) bool {
+// BelongsToOther reports whether a path is in the home of a user who is neither the caller nor the user who called sudo.
+func BelongsToOther(h *host.Host, name string) bool {
 	below := func(dir string) bool { return dir != "" && strings.HasPrefix(name+"/", path.Clean(dir)+"/") }
 	if below(homeOf(h)) || h.Var("SUDO_USER") != "" && below("/home/"+h.Var("SUDO_USER")) {
 		return false

@@ -19,11 +19,11 @@ import (
 // because the base Python is gone, to where this user may not go, to another version, whose packages are in another
 // directory, or to a file that nobody may execute. Otherwise, and if it is unknown, it returns nil.
 func Unusable(h *host.Host, p Prefix, index *pydist.Index) *facts.Interpreter {
-	if home := withoutLibrary(h, p); home != "" {
+	if home := wrongPythonHome(h, p); home != "" {
 		return &facts.Interpreter{Path: path.Join(p.Path, "bin/python3"), Leads: home, Home: true}
 	}
 	if p.Kind == "system" {
-		return withoutConfig(h, p)
+		return interpreterWithoutConfig(h, p)
 	}
 	if p.Kind != "venv" {
 		return nil
@@ -73,9 +73,9 @@ func hadPrograms(h *host.Host, p Prefix, index *pydist.Index) bool {
 	})
 }
 
-// withoutConfig returns the interpreter of a virtual environment that has lost its pyvenv.cfg: a link out of a
+// interpreterWithoutConfig returns the interpreter of a virtual environment that has lost its pyvenv.cfg: a link out of a
 // directory without a standard library, so that Python uses the directory that the link leads to.
-func withoutConfig(h *host.Host, p Prefix) *facts.Interpreter {
+func interpreterWithoutConfig(h *host.Host, p Prefix) *facts.Interpreter {
 	file := path.Join(p.Path, "bin/python3")
 	real, err := h.Resolve(file)
 	if err != nil || p.Path == "/usr" || p.Path == "/usr/local" {
@@ -93,9 +93,9 @@ func withoutConfig(h *host.Host, p Prefix) *facts.Interpreter {
 	return &facts.Interpreter{Path: file, Leads: real, NoConfig: true}
 }
 
-// withoutLibrary returns PYTHONHOME if this process has it and it lacks the standard library of this Python: "No module
+// wrongPythonHome returns PYTHONHOME if this process has it and it lacks the standard library of this Python: "No module
 // named 'encodings'". Otherwise, also for an environment of unknown version, it returns "".
-func withoutLibrary(h *host.Host, p Prefix) string {
+func wrongPythonHome(h *host.Host, p Prefix) string {
 	home, _, _ := strings.Cut(h.Var("PYTHONHOME"), ":")
 	python := version.ShortPython(p.Python)
 	if !path.IsAbs(home) || python == "" {

@@ -63,10 +63,10 @@ func (o Owned) conda(h *host.Host, root string, wanted func(string) bool) {
 			Name  string   `json:"name"`
 			Files []string `json:"files"`
 		}
-		if json.Unmarshal(h.ReadQuietly(file), &record) != nil || !wanted(distname.OfConda(record.Name)) {
+		if json.Unmarshal(h.ReadQuietly(file), &record) != nil || !wanted(distname.PipName(record.Name)) {
 			continue
 		}
-		name := distname.OfConda(record.Name)
+		name := distname.PipName(record.Name)
 		o.Files[file] = name
 		for _, one := range record.Files {
 			o.Files[path.Join(root, one)] = name

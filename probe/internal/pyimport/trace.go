@@ -185,7 +185,7 @@ func (w *importTracer) place(name string, names []string, by string, certain boo
 	if w.listed.Tops[top] {
 		return w.s.Dir
 	}
-	if !w.ofOthers(name) {
+	if !w.isForeign(name) {
 		return ""
 	}
 	w.helped = true
@@ -204,8 +204,8 @@ func (w *importTracer) place(name string, names []string, by string, certain boo
 	return w.places[top]
 }
 
-// ofOthers reports whether a module is neither the distribution's own nor of the standard library.
-func (w *importTracer) ofOthers(name string) bool {
+// isForeign reports whether a module is neither the distribution's own nor of the standard library.
+func (w *importTracer) isForeign(name string) bool {
 	top, _, _ := strings.Cut(name, ".")
 	return !w.listed.Tops[top] && !pysource.Standard(top, w.s.Python)
 }
@@ -365,7 +365,7 @@ func (w *importTracer) source(name, file string, isPackage, certain bool) {
 	}
 	if m.Opens {
 		w.unnamed = w.unnamed || certain && m.OpensFirst && len(m.Libraries) == 0
-		w.helped = w.helped || m.Unnamed || slices.ContainsFunc(m.Later, w.ofOthers)
+		w.helped = w.helped || m.Unnamed || slices.ContainsFunc(m.Later, w.isForeign)
 		for _, library := range m.Libraries {
 			w.helped = w.helped || len(w.listed.Named[path.Base(library)]) == 0
 			w.open(path.Base(library), certain && m.OpensFirst)

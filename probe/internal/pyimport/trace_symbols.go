@@ -114,7 +114,7 @@ func olderNumPy(s *pyenv.Site, h *host.Host, info string) *facts.Hindrance {
 			continue
 		}
 		m := lowerBound.FindStringSubmatch(u.Range)
-		if m != nil && version.Of(u.Have).Major() < version.Of(m[1]).Major() {
+		if m != nil && version.ParseOrZero(u.Have).Major() < version.ParseOrZero(m[1]).Major() {
 			return &facts.Hindrance{Kind: facts.HindranceUnmet, Of: u.Name + " " + u.Have, Path: u.By + "/METADATA", Requirement: u.String()}
 		}
 	}

@@ -112,7 +112,7 @@ func olderThan(r pip.Requirement, have string) bool {
 		return false
 	}
 	for _, m := range lowerBound.FindAllStringSubmatch(r.Range, -1) {
-		if version.Of(have).Less(version.Of(m[1])) {
+		if version.ParseOrZero(have).Less(version.ParseOrZero(m[1])) {
 			return true
 		}
 	}

@@ -101,11 +101,11 @@ func clauseValues(m *model.Machine, c tables.Clause, b *model.Build) (values []v
 		}
 		return nil, false
 	case "python":
-		return one(version.Of(b.Interpreter))
+		return one(version.ParseOrZero(b.Interpreter))
 	case "glibc":
 		return one(m.Libc)
 	case "gpus":
-		return one(version.Of(strconv.Itoa(len(m.GPUs))))
+		return one(version.ParseOrZero(strconv.Itoa(len(m.GPUs))))
 	case "capability":
 		return capabilities(m)
 	}
@@ -118,7 +118,7 @@ func clauseValues(m *model.Machine, c tables.Clause, b *model.Build) (values []v
 // builtWith returns the version that a build was compiled with: from the build's own record, otherwise from its table
 // row.
 func builtWith(b *model.Build, own string, of func(model.Row) version.Number) version.Number {
-	if v := version.Of(own); v.Known() || len(b.Rows) == 0 {
+	if v := version.ParseOrZero(own); v.Known() || len(b.Rows) == 0 {
 		return v
 	}
 	return of(b.Rows[0])

@@ -151,7 +151,7 @@ func addSpeaking(m *model.Machine, f *verdict.Finding, cuda version.Number) {
 
 // zstdCUDA is the CUDA whose driver first reads fat binaries compressed with zstd (550.54.14 and newer). It stays here
 // because only this rule needs it.
-var zstdCUDA = version.Of("12.4")
+var zstdCUDA = version.ParseOrZero("12.4")
 
 // FatbinZstd reports machine code that the driver cannot decompress. Every driver reads the older LZ4 compression. It
 // is an error even if the driver is above the minimum: the driver accepts the build's CUDA and then cannot read its

@@ -92,7 +92,7 @@ func accepts(m *model.Machine, t *hardware.Toolkit, compiler string) limits {
 
 // let reports whether a compiler is within the limits, or the limits are unknown. A patch release of gcc never decides.
 func (l limits) let(c facts.Compiler) bool {
-	have := version.Of(c.Version).Major()
+	have := version.ParseOrZero(c.Version).Major()
 	return l.newest.Known() && have <= l.newest.Major() && have >= l.oldest.Major()
 }
 

@@ -63,7 +63,7 @@ func unreadTriton(m *model.Machine, b *model.Build, g hardware.GPU) bool {
 		return false
 	}
 	return slices.ContainsFunc(m.Tables.Torch(b.Rows[0].Release, "linux_x86_64"), func(twin tables.Torch) bool {
-		row := m.Tables.Triton(version.Of(twin.Triton))
+		row := m.Tables.Triton(version.ParseOrZero(twin.Triton))
 		if row == nil {
 			return false
 		}
@@ -178,7 +178,7 @@ func triton(m *model.Machine, b *model.Build) (release version.Number, from stri
 	}
 	for _, c := range b.Rows[0].Companions {
 		if c.Package == "triton" {
-			return version.Of(c.Version), "table row " + b.Rows[0].Release + " " + b.Rows[0].Variant
+			return version.ParseOrZero(c.Version), "table row " + b.Rows[0].Release + " " + b.Rows[0].Variant
 		}
 	}
 	return version.Number{}, ""
@@ -227,5 +227,5 @@ func wheel(b *model.Build, name, words string) *hardware.JITCompiler {
 
 // assemblerIfRead returns a compiler whose version was read, otherwise nil.
 func assemblerIfRead(words string, a *facts.Assembler) *hardware.JITCompiler {
-	return compilerIfRead(hardware.JITCompiler{Name: words, Version: version.Of(a.Version), From: a.Path})
+	return compilerIfRead(hardware.JITCompiler{Name: words, Version: version.ParseOrZero(a.Version), From: a.Path})
 }

@@ -237,7 +237,7 @@ func initramfsAtRest(m *model.Machine, disk *hardware.Module) []*rule.Result {
 	if in == nil || !m.Host() || m.Target.Driver != "" || disk == nil || disk.Kernel != in.Kernel || !disk.Number.Known() {
 		return nil
 	}
-	booted := version.Of(in.Version)
+	booted := version.ParseOrZero(in.Version)
 	switch {
 	case in.Unread != "" && in.Hook != "":
 		return []*rule.Result{{Subject: "driver", Unseen: true, Open: true, Link: verdict.LinkModule,
@@ -364,7 +364,7 @@ func driverPackagesInImage(m *model.Machine, user version.Number) []string {
 	var list []string
 	for _, p := range m.Facts.Machine.Packages {
 		release := hardware.PackageRelease.FindStringSubmatch(p.Version)
-		if user.Known() && release != nil && version.Of(release[1]).Compare(user) == 0 {
+		if user.Known() && release != nil && version.ParseOrZero(release[1]).Compare(user) == 0 {
 			list = append(list, pin.Word(p.Name))
 		}
 	}

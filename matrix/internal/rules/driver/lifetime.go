@@ -53,7 +53,7 @@ func EOL(m *model.Machine) []*rule.Result {
 		f.Severity = verdict.Warning
 	}
 	if f.Pins = laterBranch(m, branch); len(f.Pins) > 0 {
-		f.Message += fmt.Sprintf("; branch %d is maintained", version.Of(f.Pins[0].Version).Major())
+		f.Message += fmt.Sprintf("; branch %d is maintained", version.ParseOrZero(f.Pins[0].Version).Major())
 	}
 	return rule.ReportFinding(f)
 }

@@ -40,7 +40,7 @@ func FindCompanion(m *model.Machine, torch *model.Build, name string) (release, 
 		p.Release, _ = version.ParseRelease(e.Release)
 		p.CUDA = cudaof.Find(m.Tables, cudaof.Package{Name: name, Release: p.Release, Version: e.Release, Rows: p.Rows,
 			Index: cudaof.DefaultIndex, Platform: m.Platform})
-		if p.Release.Final() && fit.Of(m.Tables, own, p, target).Fits() {
+		if p.Release.Final() && fit.Compare(m.Tables, own, p, target).Fits() {
 			return e.Release, ""
 		}
 	}

@@ -81,7 +81,7 @@ func CompareNeighbours(m *model.Machine, torch *model.Build) []Neighbour {
 		if n.Package = fitPackage(m, torch, n); !comparable(m, n.Package) {
 			continue
 		}
-		n.Fit = fit.Of(m.Tables, own, n.Package, fitTarget(m, torch))
+		n.Fit = fit.Compare(m.Tables, own, n.Package, fitTarget(m, torch))
 		if n.OnlyPins() && m.Facts.Observed.Imported && n.Fit[fit.Release].State == fit.Differs {
 			n.Fit[fit.Release].State = fit.Doubtful // pip was overruled, and it was imported
 		}

@@ -65,7 +65,7 @@ func companionsOf(m *model.Machine, b *model.Build) []pin.Package {
 	own := b.Env.Package(b.Name)
 	for _, c := range b.Rows[0].Companions {
 		have := b.Env.Package(c.Package)
-		if have == nil || c.Package == "triton" || c.Version == "" || have.Number.Compare(version.Of(c.Version)) == 0 {
+		if have == nil || c.Package == "triton" || c.Version == "" || have.Number.Compare(version.ParseOrZero(c.Version)) == 0 {
 			continue
 		}
 		if local, ok := pins.CompanionFor(m, c, b.Rows[0]); ok && own != nil && strings.Contains(own.Version, "+") {

@@ -137,7 +137,7 @@ func fitPlanned(m *model.Machine, planned *model.Build, p *model.Installed) (res
 		return result, false
 	}
 	own.Resolved = false
-	return fit.Of(m.Tables, fitTorch(m, planned), own, fitTarget(m, planned)), true
+	return fit.Compare(m.Tables, fitTorch(m, planned), own, fitTarget(m, planned)), true
 }
 
 // isRefused reports whether a result excludes that the package runs beside torch.

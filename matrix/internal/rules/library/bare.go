@@ -94,7 +94,7 @@ var wheelFamily = lazyregexp.New(`-cu(\d\d)$`)
 // counts, because the loader looks for libcudnn.so.MAJOR.
 func NamesCuDNNWheel(b *model.Build) bool {
 	fits := func(name, release string) bool {
-		have, want := version.Of(release), needsCuDNN(b)
+		have, want := version.ParseOrZero(release), needsCuDNN(b)
 		return cudaWheel.MatchString(name) && !isOfOtherFamily(name, b.CUDANumber) && (!have.Known() || !want.Known() || have.Major() == want.Major())
 	}
 	return slices.ContainsFunc(b.Env.Requested, func(w facts.Requested) bool { return fits(w.Name, w.Version) }) ||

@@ -15,7 +15,7 @@ import (
 func TestServedBy(t *testing.T) {
 	env := &model.Environment{Environment: &facts.Environment{}}
 	build := func(name, cuda, cudnn string) *model.Build {
-		return &model.Build{Build: &facts.Build{Name: name}, Env: env, Answer: cudaof.Exactly(version.Of(cuda), cudaof.Files), CuDNNNumber: version.Of(cudnn)}
+		return &model.Build{Build: &facts.Build{Name: name}, Env: env, Answer: cudaof.Exactly(version.ParseOrZero(cuda), cudaof.Files), CuDNNNumber: version.ParseOrZero(cudnn)}
 	}
 	torch := build("torch", "12.4", "9.1.0.70")
 	for _, c := range []struct {
@@ -47,7 +47,7 @@ func TestBareBeside(t *testing.T) {
 			env.Packages = append(env.Packages, facts.Package{Name: name, Version: "12.6.77"})
 		}
 		b := &model.Build{Build: &facts.Build{Name: "onnxruntime-gpu", Version: "1.21.1"},
-			Answer: cudaof.Exactly(version.Of("12"), cudaof.Name),
+			Answer: cudaof.Exactly(version.ParseOrZero("12"), cudaof.Name),
 			Env:    model.NewEnvironment(tables.Embedded(), &env)}
 		if got := judgeEnvironmentLibraries(b); len(got) > 0 != c.unknown {
 			t.Errorf("%v: %v, unknown is %t", c.wheels, got, c.unknown)

@@ -77,7 +77,7 @@ func releaseFor(m *model.Machine, b *model.Build, fits func(tables.Extension) bo
 	var list []tables.Extension
 	for _, e := range slices.Backward(tables.Rows[tables.Extension](m.Tables)) {
 		python := version.ShortPython(b.Interpreter)
-		if pins.SameProject(e.Package, b.Name) && m.Tables.Trait("cuda-from-wheels", e.Package, version.Of(e.Release)) && fits(e) &&
+		if pins.SameProject(e.Package, b.Name) && m.Tables.Trait("cuda-from-wheels", e.Package, version.ParseOrZero(e.Release)) && fits(e) &&
 			(python == "" || slices.Contains(e.Python, python)) {
 			list = append(list, e)
 		}

@@ -411,7 +411,7 @@ func unmix(env *model.Environment, twins []*model.Installed) ([]verdict.Pin, []p
 	var keep *model.Installed
 	release := ""
 	for _, b := range env.Builds {
-		cuda := version.Of(b.CUDA)
+		cuda := version.ParseOrZero(b.CUDA)
 		for _, p := range twins {
 			if b.Requires[p.Name] != "" || p.Family().Major() == cuda.Major() {
 				keep, release = p, cmp.Or(b.Requires[p.Name], p.Version)

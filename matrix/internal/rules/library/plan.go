@@ -25,7 +25,7 @@ var growingWheels = lazyregexp.New(`^nvidia-(cublas|cuda-nvrtc|cuda-runtime|cudn
 // needs.
 func PlanReplacesByNewer(m *model.Machine, b *model.Build, name string) bool {
 	had, _ := m.Facts.Plan.Removed(name)
-	was, will := version.Of(cmp.Or(b.Requires[name], had)), version.Of(b.Open[name])
+	was, will := version.ParseOrZero(cmp.Or(b.Requires[name], had)), version.ParseOrZero(b.Open[name])
 	if !was.Known() {
 		return numberedWheels.MatchString(name) && endsFamily(m, will)
 	}

@@ -11,7 +11,7 @@ import (
 
 // firstExactPins is the first minor release of PyTorch of which each CUDA wheel for Linux on x86 requires its cuDNN and
 // NCCL with `==`. Before it, the cu118 wheels contain them.
-var firstExactPins = version.Of("2.2")
+var firstExactPins = version.ParseOrZero("2.2")
 
 // conflictsWithPin reports whether an installer refuses the environment, because it pins a library's wheel to another
 // release than its torch requires.

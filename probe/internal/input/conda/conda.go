@@ -52,7 +52,7 @@ func (c *List) add(name, version, specifier, build string) {
 		c.CPU = true
 		return
 	}
-	p := request.Package{Name: distname.OfConda(name), Version: version, Specifier: specifier,
+	p := request.Package{Name: distname.PipName(name), Version: version, Specifier: specifier,
 		From: "package " + name, Origin: "conda"}
 	if build != "" {
 		p.Origin = distname.CondaOrigin(build)

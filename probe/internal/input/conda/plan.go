@@ -44,7 +44,7 @@ func ReadPlan(d document.Document) (facts.Facts, error) {
 		c.Take(l.asListed())
 	}
 	for _, l := range parsed.Actions.Unlink {
-		p.Remove(distname.OfConda(l.Name), l.Version)
+		p.Remove(distname.PipName(l.Name), l.Version)
 	}
 	for _, one := range c.Resolved() {
 		p.Install(one)

@@ -208,10 +208,10 @@ func Read(d document.Document) (facts.Facts, error) {
 		return f, err
 	}
 	if list := request.Facts("pip list", packages, nil); len(list.Environments) > 0 {
-		withPackages(&f, list.Environments)
+		addPackages(&f, list.Environments)
 	}
 	if named := namedPackages(d); len(named) > 0 {
-		withPackages(&f, []facts.Environment{request.Environment("", named)})
+		addPackages(&f, []facts.Environment{request.Environment("", named)})
 	}
 	addPrinted(&f, string(d.Data))
 	addSaid(&f, string(d.Data))
@@ -376,8 +376,8 @@ func enrich(gpus, table []facts.GPU) {
 	}
 }
 
-// withPackages adds a list of packages to the environment that a report describes.
-func withPackages(f *facts.Facts, lists []facts.Environment) {
+// addPackages adds a list of packages to the environment that a report describes.
+func addPackages(f *facts.Facts, lists []facts.Environment) {
 	if len(f.Environments) != 1 || len(lists) != 1 {
 		f.Environments = append(f.Environments, lists...)
 		return
@@ -439,7 +439,7 @@ func Together(list []facts.Facts) facts.Facts {
 			f.Observed = other.Observed
 		}
 		f.Observed.Named, f.Observed.Errors = named, codes
-		withPackages(&f, environments)
+		addPackages(&f, environments)
 	}
 	f.Complete()
 	return f

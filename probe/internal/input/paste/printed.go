@@ -234,7 +234,7 @@ func addPrinted(f *facts.Facts, text string) {
 		}
 	}
 	if len(p.packages) > 0 {
-		withPackages(f, []facts.Environment{request.Environment("", p.packages)})
+		addPackages(f, []facts.Environment{request.Environment("", p.packages)})
 	}
 	if m := saidAvailable.FindStringSubmatch(text); m != nil && p.available == nil {
 		seen := strings.EqualFold(m[1], "true")
@@ -254,7 +254,7 @@ func addPrinted(f *facts.Facts, text string) {
 		list = typedPackages(text)
 	}
 	if len(list) > 0 {
-		withPackages(f, []facts.Environment{request.Environment("", list)})
+		addPackages(f, []facts.Environment{request.Environment("", list)})
 	}
 }
 

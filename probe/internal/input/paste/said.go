@@ -132,7 +132,7 @@ func addSaid(f *facts.Facts, text string) {
 	}
 	s := readSaid(text)
 	if !hasFramework(f) && len(s.wheels) > 0 {
-		withPackages(f, []facts.Environment{request.Environment("", s.wheels)})
+		addPackages(f, []facts.Environment{request.Environment("", s.wheels)})
 	}
 	if !hasFramework(f) {
 		return

@@ -74,7 +74,7 @@ func (p *Project) pixiTables() []facts.Unread {
 	look := func(place string, parent any) {
 		for _, kind := range []string{"dependencies", "host-dependencies", "build-dependencies", "pypi-dependencies"} {
 			table, _ := document.Entry(parent, kind).(map[string]any)
-			if slices.ContainsFunc(slices.Collect(maps.Keys(table)), func(name string) bool { return stack(distname.OfConda(name)) }) {
+			if slices.ContainsFunc(slices.Collect(maps.Keys(table)), func(name string) bool { return stack(distname.PipName(name)) }) {
 				left = append(left, facts.Unread{Place: place + "." + kind, Kind: facts.UnreadNeeded,
 					Reason: "Pixi's tables are not read; give pixi.lock, which has the builds that they lead to"})
 			}
