@@ -125,7 +125,7 @@ func (p *Process) definedVersions(o *Object, w *work) (map[string]bool, error) {
 	return names, err
 }
 
-// readSymbols opens an object's file for as long as do takes.
+// readSymbols opens an object's file, calls do with its symbols, and closes the file.
 func (p *Process) readSymbols(o *Object, w *work, do func(*symbols) error) error {
 	f, err := p.r.FS.Open(o.Real)
 	if err != nil {

@@ -49,7 +49,7 @@ func numberOf(text string) string {
 	return strings.TrimRight(text[:end], ".")
 }
 
-// ParseOrZero does what Parse does for text that may be anything: it then returns the zero Number.
+// ParseOrZero parses text as Parse does. It returns the zero Number if text is not a number.
 func ParseOrZero(text string) Number {
 	v, err := Parse(text)
 	if err != nil {

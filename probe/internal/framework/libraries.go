@@ -46,8 +46,8 @@ func loadedOf(names []string, cuda string) []string {
 // torchFile matches the libraries that say for which torch they are, "libtorch_c_dlpack_addon_torch24-cuda.so".
 var torchFile = lazyregexp.New(`torch(\d)(\d{1,2})[-_.]`)
 
-// keepLibrariesForTorch drops libraries for other torch releases than the present one. A package with one library for each torch
-// opens only the matching one.
+// keepLibrariesForTorch drops libraries for other torch releases than the present one. A package with one library for
+// each torch opens only the matching one.
 func keepLibrariesForTorch(names []string, torch *facts.Build) []string {
 	return slices.DeleteFunc(names, func(name string) bool {
 		m := torchFile.FindStringSubmatch(path.Base(name))

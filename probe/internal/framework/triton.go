@@ -33,8 +33,8 @@ func tritonAlone(h *host.Host, s *pyenv.Site, env *facts.Environment) (*facts.Bu
 	return b, err
 }
 
-// findMissingAssembler returns the first assembler that Triton would start and cannot: one that a variable names, otherwise its
-// own.
+// findMissingAssembler returns the first assembler that Triton would start and cannot: one that a variable names,
+// otherwise its own.
 func findMissingAssembler(s *pyenv.Site, h *host.Host, dist *facts.Package) *facts.Hindrance {
 	named := assemblersNamed(h, &host.Errors{}) // readEnvironment tells of what cannot be read
 	for _, a := range append(slices.Clone(named), faulty(s, h, dist)...) {

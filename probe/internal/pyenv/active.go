@@ -58,8 +58,8 @@ func ActivePython(h *host.Host) (Candidate, bool) {
 	return Candidate{}, false
 }
 
-// imageInterpreter returns the interpreter that an image starts, by itself or for a script: what becomes its containers' first
-// process.
+// imageInterpreter returns the interpreter that an image starts, by itself or for a script: what becomes its
+// containers' first process.
 func imageInterpreter(h *host.Host) (Candidate, bool) {
 	if h.Start == "" {
 		return Candidate{}, false
@@ -147,15 +147,15 @@ func activeVirtualEnv(h *host.Host) (Candidate, bool) {
 	return Candidate{Root: root}, path.IsAbs(root) && (IsPrefix(h, root) || h.Unseen(root))
 }
 
-// activeConda returns the environment that CONDA_PREFIX names. Conda activates its base for every shell, so that one was
-// not chosen.
+// activeConda returns the environment that CONDA_PREFIX names. Conda activates its base for every shell, so that one
+// was not chosen.
 func activeConda(h *host.Host) (Candidate, bool) {
 	root := h.Var("CONDA_PREFIX")
 	return Candidate{Root: root}, path.IsAbs(root) && (IsPrefix(h, root) || h.Unseen(root)) && !h.Exists(root+"/condabin")
 }
 
-// programEnvironment returns the environment that this program was installed into and is called from by its path, without
-// activation.
+// programEnvironment returns the environment that this program was installed into and is called from by its path,
+// without activation.
 func programEnvironment(h *host.Host) (Candidate, bool) {
 	program, err := h.Readlink("/proc/self/exe")
 	if err != nil {
@@ -180,8 +180,8 @@ func forOneTool(h *host.Host, root string) bool {
 	return own
 }
 
-// projectEnvironments are where tools keep the environment of a project, below its directory: uv, Poetry and editors use
-// .venv, pixi its default one, without its being activated.
+// projectEnvironments are where tools keep the environment of a project, below its directory: uv, Poetry and editors
+// use .venv, pixi its default one, without its being activated.
 var projectEnvironments = []string{".venv", ".pixi/envs/default"}
 
 // projectEnvironment returns the nearest environment of a project of the working directory and its parents.

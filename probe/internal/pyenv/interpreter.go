@@ -73,8 +73,8 @@ func hadPrograms(h *host.Host, p Prefix, index *pydist.Index) bool {
 	})
 }
 
-// interpreterWithoutConfig returns the interpreter of a virtual environment that has lost its pyvenv.cfg: a link out of a
-// directory without a standard library, so that Python uses the directory that the link leads to.
+// interpreterWithoutConfig returns the interpreter of a virtual environment that has lost its pyvenv.cfg: a link out of
+// a directory without a standard library, so that Python uses the directory that the link leads to.
 func interpreterWithoutConfig(h *host.Host, p Prefix) *facts.Interpreter {
 	file := path.Join(p.Path, "bin/python3")
 	real, err := h.Resolve(file)
@@ -93,8 +93,8 @@ func interpreterWithoutConfig(h *host.Host, p Prefix) *facts.Interpreter {
 	return &facts.Interpreter{Path: file, Leads: real, NoConfig: true}
 }
 
-// wrongPythonHome returns PYTHONHOME if this process has it and it lacks the standard library of this Python: "No module
-// named 'encodings'". Otherwise, also for an environment of unknown version, it returns "".
+// wrongPythonHome returns PYTHONHOME if this process has it and it lacks the standard library of this Python: "No
+// module named 'encodings'". Otherwise, also for an environment of unknown version, it returns "".
 func wrongPythonHome(h *host.Host, p Prefix) string {
 	home, _, _ := strings.Cut(h.Var("PYTHONHOME"), ":")
 	python := version.ShortPython(p.Python)
@@ -112,8 +112,8 @@ func wrongPythonHome(h *host.Host, p Prefix) string {
 	return home
 }
 
-// programNobodyMayExecute reports whether a file is a program (ELF) and has no execute bit at all: "Permission denied", for
-// root too. A copy by an archive that keeps no modes is so. Windows' file systems have no such bit.
+// programNobodyMayExecute reports whether a file is a program (ELF) and has no execute bit at all: "Permission denied",
+// for root too. A copy by an archive that keeps no modes is so. Windows' file systems have no such bit.
 func programNobodyMayExecute(h *host.Host, file string) bool {
 	f, err := h.Open(file)
 	if err != nil {
