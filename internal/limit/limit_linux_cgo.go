@@ -141,7 +141,7 @@ static void limit_processors(char **variables) {
 }
 
 // The files that the runtimes of Go and C open before main: for the limit of processors, the stack and the size of huge pages.
-static const char *const opened[] = {"/proc/self/cgroup", "/proc/self/mountinfo", "/proc/self/auxv", "/proc/self/maps", "/sys/fs/cgroup/cpu.max",
+static const char *const opened[] = {"/proc/self/cgroup", "/proc/self/mountinfo", "/proc/self/maps", "/sys/fs/cgroup/cpu.max",
 	"/sys/kernel/mm/transparent_hugepage/hpage_pmd_size"};
 
 // waits returns the first of these files that is a pipe. The runtime would wait for a writer.
