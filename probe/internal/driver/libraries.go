@@ -108,16 +108,18 @@ func is32Bit(h *host.Host, name string) bool {
 	return err == nil && string(ident[:4]) == elf.ELFMAG && elf.Class(ident[elf.EI_CLASS]) == elf.ELFCLASS32
 }
 
-// loaderDirs lists the directories in /etc/ld.so.conf and the files that it includes.
+// loaderDirs lists the directories in /etc/ld.so.conf and the files that it includes, each once.
 func loaderDirs(h *host.Host, failed *host.Errors) []string {
 	names := append([]string{"/etc/ld.so.conf"}, h.Glob("/etc/ld.so.conf.d/*.conf")...)
 	var dirs []string
+	seen := map[string]bool{}
 	for _, name := range names {
 		data, err := h.ReadFile(name)
 		failed.Add(err)
 		for line := range strings.Lines(string(data)) {
 			line, _, _ = strings.Cut(line, "#")
-			if line = strings.TrimSpace(line); strings.HasPrefix(line, "/") {
+			if line = strings.TrimSpace(line); strings.HasPrefix(line, "/") && !seen[line] {
+				seen[line] = true
 				dirs = append(dirs, line)
 			}
 		}
