@@ -49,6 +49,16 @@ func (m *Machine) ArchivedDrivers() []Archived {
 	return list
 }
 
+// BootDriver returns the driver that the boot of a tree at rest installs, or nil if there is none or several may be it:
+// so may one in a place that could not be read.
+func (m *Machine) BootDriver() *Archived {
+	list := m.ArchivedDrivers()
+	if len(list) != 1 || m.UnseenInstaller() != "" {
+		return nil
+	}
+	return &list[0]
+}
+
 // archivedFlavour returns the flavour of the modules in an archive or a driver tree, "" for another installer.
 func archivedFlavour(one facts.Installer) string {
 	switch one.Kind + " " + path.Base(one.Path) {

@@ -55,6 +55,15 @@ func (m *Machine) Unseen(probe string) string {
 	return ""
 }
 
+// UnseenInstaller returns a place of a tree at rest that may have what installs the driver at boot and could not be
+// read, with the reason, or "". On a running machine, the boot is over.
+func (m *Machine) UnseenInstaller() string {
+	if !m.Facts.System.Rest {
+		return ""
+	}
+	return m.Unseen("installers")
+}
+
 // UnseenIn returns a place in an environment that could not be read, with the reason, or "". A place that is closed to
 // this user counts here, because it may contain a library.
 func (m *Machine) UnseenIn(env string) string {

@@ -224,14 +224,14 @@ func (m *Machine) installedDriver() (version.Number, string) {
 	if module := m.BootModule(); module != nil && module.Version != "" {
 		return module.Number, module.Path
 	}
-	archived := m.ArchivedDrivers()
+	installs, one := m.ArchivedDrivers(), m.BootDriver()
 	for _, lib := range m.Found.Libraries {
-		if lib.Number.Known() && (len(archived) == 0 || len(archived) == 1 && lib.Number.Compare(archived[0].Number) == 0) {
+		if lib.Number.Known() && (len(installs) == 0 || one != nil && lib.Number.Compare(one.Number) == 0) {
 			return lib.Number, lib.Path
 		}
 	}
-	if len(archived) == 1 {
-		return archived[0].Number, archived[0].Path
+	if one != nil {
+		return one.Number, one.Path
 	}
 	return version.Number{}, ""
 }

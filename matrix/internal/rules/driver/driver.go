@@ -75,7 +75,8 @@ func undrivenHost(m *model.Machine) []*rule.Result {
 	if len(archived) > 1 {
 		return rule.ReportMissing("driver", verdict.Question(chosenAtBoot(archived)))
 	}
-	if rest && (len(m.Facts.Driver.Libraries) > 0 || len(archived) == 1 && archived[0].Brings("libcuda.so.")) {
+	boot := m.BootDriver()
+	if rest && (len(m.Facts.Driver.Libraries) > 0 || boot != nil && boot.Brings("libcuda.so.")) {
 		return rule.Pass("driver")
 	}
 	// If the search for a driver failed, the driver may be there.
@@ -83,8 +84,8 @@ func undrivenHost(m *model.Machine) []*rule.Result {
 		return rule.ReportMissing("driver", verdict.Statement(failed))
 	}
 	// EKS, Bottlerocket and the GPU operator build or load the module at boot, so the files do not show its release.
-	if len(archived) == 1 {
-		return rule.ReportMissing("driver", verdict.Question(fmt.Sprintf("whether libcuda %s is installed at boot, too", archived[0].Number)))
+	if boot != nil {
+		return rule.ReportMissing("driver", verdict.Question(fmt.Sprintf("whether libcuda %s is installed at boot, too", boot.Number)))
 	}
 	if rest && len(m.Facts.Machine.Installers) > 0 {
 		return rule.ReportMissing("driver", verdict.Question("which driver "+m.Facts.Machine.Installers[0].Path+" installs at boot"))
@@ -95,6 +96,9 @@ func undrivenHost(m *model.Machine) []*rule.Result {
 	}
 	if installedForGPU(m) && len(NouveauLoaded(m)) > 0 { // it says why the driver is not loaded
 		return []*rule.Result{{Subject: "driver", Implied: true}}
+	}
+	if place := m.UnseenInstaller(); place != "" {
+		return rule.ReportMissing("driver", verdict.Statement(place))
 	}
 	return rule.ReportFinding(missingDriver(m))
 }
@@ -206,7 +210,7 @@ func mismatchAtRest(m *model.Machine) []*rule.Result {
 	}
 	// EKS and Bottlerocket install the module at boot, so the one on disk is not the one that will run. Debian names
 	// the module nvidia-current.ko if update-alternatives chooses.
-	if !m.Host() || m.Target.Driver != "" || len(m.Facts.Machine.Installers) > 0 || module == nil ||
+	if !m.Host() || m.Target.Driver != "" || len(m.Facts.Machine.Installers) > 0 || m.UnseenInstaller() != "" || module == nil ||
 		!module.Number.Known() ||
 		!strings.HasPrefix(path.Base(module.Path), "nvidia.ko") {
 		return nil

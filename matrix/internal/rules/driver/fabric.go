@@ -179,6 +179,8 @@ func fabricAtRest(m *model.Machine) []*rule.Result {
 			return rule.ReportFinding(*missing)
 		}
 		return rule.Pass("fabric")
+	case fabric.Manager == "" && m.UnseenInstaller() != "":
+		return rule.ReportMissing("fabric", verdict.Statement(m.UnseenInstaller()))
 	case fabric.Manager == "":
 		return rule.ReportFinding(fabricFinding(m, m.Instance.Instance+" has NVSwitch and the fabric manager is not installed",
 			"nvidia-fabricmanager "+m.Driver().Version.String(),
@@ -200,8 +202,8 @@ func fabricAtRest(m *model.Machine) []*rule.Result {
 
 // bootBringsManager reports whether the driver that the boot chooses has its fabric manager with it.
 func bootBringsManager(m *model.Machine) bool {
-	archived := m.ArchivedDrivers()
-	return len(archived) == 1 && archived[0].Brings("nv-fabricmanager")
+	boot := m.BootDriver()
+	return boot != nil && boot.Brings("nv-fabricmanager")
 }
 
 // fabricAtBoot checks whether systemd will start an installed daemon, and returns nil if it will. If the unit is not

@@ -335,7 +335,7 @@ func moduleFlavour(m *model.Machine) (flavour, from string) {
 		return m.Facts.Driver.Module, m.Facts.Driver.From
 	}
 	// EKS AMIs choose between an open and a proprietary module at boot.
-	if !m.Facts.System.Rest || len(m.Facts.Machine.Installers) > 0 {
+	if !m.Facts.System.Rest || len(m.Facts.Machine.Installers) > 0 || m.UnseenInstaller() != "" {
 		return "", ""
 	}
 	// The licence in the module on disk shows its flavour.
@@ -347,14 +347,14 @@ func moduleFlavour(m *model.Machine) (flavour, from string) {
 
 // archivedFlavour returns the flavour of the one driver that the boot chooses among several; "" if it is unknown.
 func archivedFlavour(m *model.Machine) (flavour, from string) {
-	archived := m.ArchivedDrivers()
+	boot := m.BootDriver()
 	switch {
-	case len(archived) != 1:
+	case boot == nil:
 		return "", ""
-	case archived[0].Flavour == "grid": // NVIDIA publishes it with open modules, and EKS builds these
-		return "open", archived[0].Path
+	case boot.Flavour == "grid": // NVIDIA publishes it with open modules, and EKS builds these
+		return "open", boot.Path
 	}
-	return archived[0].Flavour, archived[0].Path
+	return boot.Flavour, boot.Path
 }
 
 // OpenModuleRequired reports a proprietary module with a GPU that needs the open one. Blackwell and Grace Hopper have
@@ -485,7 +485,7 @@ func VGPUDriver(m *model.Machine) []*rule.Result {
 		return rule.ReportFinding(oldGRID(m))
 	case named:
 		return rule.ReportFinding(namedGRID(m))
-	case m.Facts.Machine.GRID != "" || len(m.ArchivedDrivers()) == 1: // an archive of the GRID module
+	case m.Facts.Machine.GRID != "" || m.BootDriver() != nil: // an archive of the GRID module
 		return rule.Pass("driver")
 	}
 	return rule.ReportMissing("driver", verdict.Question("whether the driver is NVIDIA's vGPU guest driver (GRID)"))
@@ -494,7 +494,7 @@ func VGPUDriver(m *model.Machine) []*rule.Result {
 // lacksGRID reports whether a driver is installed without the files that only the GRID driver has, and nothing chooses
 // its module at boot.
 func lacksGRID(m *model.Machine) bool {
-	return m.Facts.Machine.GRID == "" && m.Looked("grid") && m.Driver().Version.Known() && len(m.Facts.Machine.Installers) == 0
+	return m.Facts.Machine.GRID == "" && m.Looked("grid") && m.Driver().Version.Known() && len(m.Facts.Machine.Installers) == 0 && m.UnseenInstaller() == ""
 }
 
 // oldGRID warns of a driver that is older than the first one that AWS supports. Others of its branch may work:
