@@ -116,7 +116,7 @@ func (p *Page) WriteWrapped(hang int, text string, lead ...any) {
 // one long word may be wider.
 func Fold(text string, first, rest int) []string { return FoldIf(text, first, rest, true) }
 
-// FoldIf is Fold if the width is limited. Otherwise it returns the text in one line.
+// FoldIf breaks text as Fold does if the width is limited. Otherwise it returns the text in one line.
 func FoldIf(text string, first, rest int, limited bool) []string {
 	if !limited {
 		return []string{strings.Join(words(text), " ")}
@@ -158,7 +158,7 @@ func FoldCommandAfter(text string, margin, width int) []string {
 	return foldLong(text, margin, width)
 }
 
-// foldLong is FoldCommandAfter for a command that must be broken.
+// foldLong breaks a command that is longer than a line, with a backslash at the end of each line but the last.
 func foldLong(text string, margin, width int) []string {
 	const more = ` \`
 	var lines []string
