@@ -13,6 +13,7 @@ import (
 	"cudacompat/internal/redact/redacttest"
 	"cudacompat/internal/report/formats"
 	"cudacompat/internal/report/nodes"
+	"cudacompat/internal/report/reporttest"
 	"cudacompat/probe/facts"
 )
 
@@ -179,7 +180,7 @@ func TestNoLeaksOfFacts(t *testing.T) {
 		}
 		n := first
 		var f facts.Facts
-		fillFacts(reflect.ValueOf(&f).Elem(), func() string { n++; return kinds[n%len(kinds)] })
+		reporttest.FillValue(reflect.ValueOf(&f).Elem(), func() string { n++; return kinds[n%len(kinds)] })
 		f.Schema = facts.Schema
 		data, err := json.Marshal(f)
 		if err != nil {
@@ -196,32 +197,6 @@ func TestNoLeaksOfFacts(t *testing.T) {
 	}
 	for _, f := range nodes.Formats {
 		l.run("fleet", filepath.Join(dir, "nodes.jsonl"), "--all", "-o", f.Name)
-	}
-}
-
-// fillFacts sets every string of a value to the next text, and gives every list and map one element.
-func fillFacts(v reflect.Value, next func() string) {
-	switch v.Kind() {
-	case reflect.String:
-		v.SetString(next())
-	case reflect.Pointer:
-		v.Set(reflect.New(v.Type().Elem()))
-		fillFacts(v.Elem(), next)
-	case reflect.Slice:
-		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-		fillFacts(v.Index(0), next)
-	case reflect.Map:
-		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
-		fillFacts(key, next)
-		fillFacts(value, next)
-		v.Set(reflect.MakeMap(v.Type()))
-		v.SetMapIndex(key, value)
-	case reflect.Struct:
-		for i := range v.NumField() {
-			fillFacts(v.Field(i), next)
-		}
-	case reflect.Bool:
-		v.SetBool(true)
 	}
 }
 

@@ -104,7 +104,7 @@ func TestLogBesideTheMachine(t *testing.T) {
 // TestHostileDiagnosis puts hostile text into every string of an explained log.
 func TestHostileDiagnosis(t *testing.T) {
 	var e diagnosis.Explained
-	reporttest.FillValue(reflect.ValueOf(&e).Elem(), "\x1b[2J\u009b31m\u202e\xff`%s\n")
+	reporttest.FillValue(reflect.ValueOf(&e).Elem(), func() string { return "\x1b[2J\u009b31m\u202e\xff`%s\n" })
 	e.Findings[0].Severity = verdict.Error
 	row := signature.Signature{Cause: "\x1b[2J", Because: "\u009b31m", Positive: "\u202e", Source: []string{"\x07"}, Do: []string{"\x1b"}}
 	for _, style := range []layout.Style{{}, {All: true}, {Width: 40, ASCII: true}} {

@@ -106,7 +106,7 @@ func Show(t testing.TB, list []report.Format[report.Report], r report.Report, fo
 // Fill returns a report with every string set to s but those that only this program writes.
 func Fill(s string, outcome verdict.Outcome) report.Report {
 	var r report.Report
-	FillValue(reflect.ValueOf(&r).Elem(), s)
+	FillValue(reflect.ValueOf(&r).Elem(), func() string { return s })
 	r.Schema, r.Outcome, r.Facts.Schema = report.Schema, outcome, facts.Schema
 	for i, severity := range []verdict.Severity{verdict.Error, verdict.Warning, verdict.Note} {
 		r.Findings = append(r.Findings[:i:i], r.Findings[0])
@@ -117,29 +117,32 @@ func Fill(s string, outcome verdict.Outcome) report.Report {
 	return r
 }
 
-// FillValue sets every string of a value, and gives every list and map one element.
-func FillValue(v reflect.Value, s string) {
+// FillValue sets every string of a value to the next text and every bool to true, and gives every list and map one
+// element.
+func FillValue(v reflect.Value, next func() string) {
 	switch v.Kind() {
 	case reflect.String:
-		v.SetString(s)
+		v.SetString(next())
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
-		FillValue(v.Elem(), s)
+		FillValue(v.Elem(), next)
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-		FillValue(v.Index(0), s)
+		FillValue(v.Index(0), next)
 	case reflect.Map:
 		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
-		FillValue(key, s)
-		FillValue(value, s)
+		FillValue(key, next)
+		FillValue(value, next)
 		v.Set(reflect.MakeMap(v.Type()))
 		v.SetMapIndex(key, value)
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if v.Type().Field(i).IsExported() { // no view shows others
-				FillValue(v.Field(i), s)
+				FillValue(v.Field(i), next)
 			}
 		}
+	case reflect.Bool:
+		v.SetBool(true)
 	}
 }
 
